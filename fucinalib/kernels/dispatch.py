@@ -1,0 +1,129 @@
+"""A kernel is a NumPy function that may have a compiled double.
+
+The NumPy function, called the twin, is the meaning. `@kernel` gives back a function that runs the double where there is one,
+where it pays and where it takes the arguments, and the twin everywhere else. Values are the same, so this is never visible but in time.
+"""
+from collections import Counter
+from functools import lru_cache, wraps
+from math import prod
+import numpy as np
+from . import backends, threads
+
+table = {}          # name -> Kernel
+stats = Counter()   # name -> compiled runs; (name, 'twin') -> runs above the floor that NumPy did
+
+
+class Kernel:
+    "One entry of the table: the twin and what the dispatcher has to know about its double."
+    __slots__ = 'name twin floor flat out inplace forms doc refused call'.split()
+
+    def __init__(self, twin, floor, flat, out, inplace, forms):
+        self.name, self.twin, self.doc = twin.__name__, twin, twin.__doc__
+        self.floor, self.flat, self.out, self.inplace, self.forms = floor, flat, out, inplace, forms
+        self.refused = set()    # signatures the double did not take
+
+    def __repr__(self): return f'<kernel {self.name}: floor {self.floor}>'
+
+    def run(self, *args):
+        "The double whatever the size, or the twin where the double is missing or does not take these arguments."
+        if self.forms:
+            form = self.form(*args)
+            if form is not None: return form(*args)
+        fast = backends.active().get(self.name)
+        sig = tuple([(a.dtype, a.ndim) if isinstance(a, np.ndarray) else type(a) for a in args])
+        if fast is None or sig in self.refused or not self.fits(args): return self.slow(args)
+        shape = args[0].shape
+        ready = [self.ready(a) for a in args]
+        outs = self.outputs(ready)
+        threads.enter()
+        try: fast(*ready, *outs)
+        except TypeError:       # no such signature; the native message lists them all and takes long to make, so ask once
+            self.refused.add(sig)
+            return self.slow(args)
+        stats[self.name] += 1
+        if self.inplace: return args[0]
+        if self.flat: outs = [o.reshape(shape) if o.shape == ready[0].shape else o for o in outs]
+        return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def slow(self, args):
+        stats[self.name, 'twin'] += 1
+        return self.twin(*args)
+
+    def fits(self, args):
+        "Flat kernels want one shape. Arrays written in place must be used where they are and share no memory with the rest."
+        if self.flat:
+            shape = args[0].shape
+            for a in args:
+                if isinstance(a, np.ndarray) and a.shape != shape: return False
+        for i in self.inplace:
+            x = args[i]
+            if not (plain(x) and x.flags.writeable): return False
+            for j, a in enumerate(args):
+                if j != i and isinstance(a, np.ndarray) and np.may_share_memory(x, a) and (j in self.inplace or not same_memory(x, a)): return False
+        return True
+
+    def ready(self, a):
+        "An argument as compiled code wants it: arrays contiguous, aligned, in native byte order; numbers float32."
+        if isinstance(a, np.ndarray):
+            if not plain(a): a = np.array(a, a.dtype.newbyteorder('='), order='C')
+            return a.reshape(-1) if self.flat else a
+        if type(a) is float or self.flat and type(a) is int: return np.float32(a)
+        return a
+
+    def outputs(self, ready):
+        if self.inplace: return []
+        if self.out is None: return [np.empty(ready[0].shape, ready[0].dtype)]
+        return [np.empty(shape, dtype) for shape, dtype in self.out(*ready)]
+
+    def form(self, a, b):
+        "A function for an operand of another shape: one number, one row or one column for all. None where there is none."
+        if not isinstance(b, np.ndarray):
+            return table[f'{self.name}_scalar'].run if 'scalar' in self.forms and type(b) in (float, int) else None
+        if a.shape == b.shape: return None
+        kind, big, small = broadcast(a.shape, b.shape)
+        if kind not in self.forms: return None
+        run = table[f'{self.name}_{kind}'].run
+        return lambda a, b: run(a.reshape(big), b.reshape(small)).reshape(a.shape)
+
+
+@lru_cache(4096)
+def broadcast(a, b):
+    "How shape `b` is repeated over shape `a`: ('row' or 'col', a as two axes, b as one); (None, ..) where it is neither."
+    none = None, a, b
+    if len(b) > len(a): return none
+    b = (1,) * (len(a) - len(b)) + b
+    same = [i for i, n in enumerate(b) if n != 1]
+    if not same: return none
+    first, last = same[0], same[-1] + 1
+    if a[first:last] != b[first:last]: return none
+    outer, mid, inner = prod(a[:first]), prod(a[first:last]), prod(a[last:])
+    return ('row', (outer, mid), (mid,)) if inner == 1 else ('col', (outer * mid, inner), (mid,))
+
+
+def plain(a):
+    "True if compiled code can read the array where it is."
+    f = a.flags
+    return f.c_contiguous and f.aligned and a.dtype.isnative
+
+
+def same_memory(x, y):
+    return plain(y) and x.ctypes.data == y.ctypes.data and x.nbytes == y.nbytes
+
+
+def kernel(flat=False,      # the double sees 1-D arrays, all of one shape; numbers become float32
+           floor=1 << 15,   # elements of the first argument below which the twin is faster
+           out=None,        # (*inputs) -> list of (shape, dtype); default: one output like the first argument
+           inplace=(),      # positions of arguments that are written to; then there are no outputs and the first argument returns
+           forms=(),        # for two operands: 'scalar', 'row', 'col' have kernels of their own, name_scalar and so on
+          ):
+    "Make the NumPy function a kernel of the same name."
+    def define(twin):
+        k = table[twin.__name__] = Kernel(twin, floor, flat, out, inplace, forms)
+        run = k.run
+
+        @wraps(twin)
+        def call(a, *rest):
+            return twin(a, *rest) if a.size < k.floor else run(a, *rest)
+        call.kernel, k.call = k, call
+        return call
+    return define

@@ -1,0 +1,40 @@
+"""The compiled backend: one typed, loop-level source per family of operations, and whatever of it was built beside it.
+
+Rules that keep a kernel right and fast:
+- `row = a[i]; row[:c] = value` writes to a copy and is lost. Write `a[i, :c] = value`.
+- float32 drifts to float64 in `a / b`, `x * 0.5`, np.mean: wrap in np.float32.
+- Loops over elements live in a helper without a pragma; the OpenMP loop calls it on rows or on pieces of CHUNK elements.
+- Pieces are cut by size, never by thread: sums must not depend on the number of threads.
+- Give exp a statement of its own. `order(C)` on every array of two or more axes.
+"""
+import hashlib, warnings
+from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def built():
+    "Family -> compiled file. A source without one does not count: run as Python it would be the slowest path of all."
+    files = {p.name.split('.')[0]: p for suffix in EXTENSION_SUFFIXES for p in HERE.glob('*' + suffix)}
+    return dict(sorted(files.items()))
+
+
+def stale(module):
+    "True if the source beside a compiled module is not the one it was made from."
+    source = HERE / (module.__name__.rpartition('.')[2] + '.py')
+    made_from = getattr(module, '__pythran__', (None,) * 3)[2]
+    return source.exists() and made_from is not None and hashlib.sha256(source.read_bytes()).hexdigest() != made_from
+
+
+def kernels():
+    "Kernel name -> compiled function."
+    found = {}
+    for family in built():
+        module = import_module(f'{__name__}.{family}')
+        if stale(module):
+            warnings.warn(f'kernels_pythran.{family} was built from an older source and is left out; build again', RuntimeWarning, stacklevel=2)
+            continue
+        found.update((name, f) for name, f in vars(module).items() if callable(f) and not name.startswith('_'))
+    return found
