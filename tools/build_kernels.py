@@ -1,0 +1,194 @@
+"""Compile kernels_pythran/*.py with Pythran: only what changed, several at a time.
+
+    python tools/build_kernels.py       in place, for this processor (`make kernels`)
+
+A compiled kernel is kept under a hash of everything it depends on, so another branch or a fresh clone costs nothing.
+Without a C++ compiler nothing is built, one line says why, and fucinalib runs on NumPy. The environment can say:
+
+    FUCINALIB_CACHE=folder        where compiled kernels are kept (~/.cache/fucinalib)
+    FUCINALIB_MARCH=name          the processor to compile for (this one; in a wheel x86-64-v3)
+    FUCINALIB_NO_KERNELS=1        build nothing
+    FUCINALIB_REQUIRE_KERNELS=1   a kernel that cannot be built is an error (CI)
+"""
+import filecmp, hashlib, os, platform, re, shutil, signal, subprocess, sys, sysconfig, tempfile, time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from importlib import import_module, metadata, util
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1]/'kernels_pythran'
+SUFFIX = sysconfig.get_config_var('EXT_SUFFIX')             # .cpython-311-x86_64-linux-gnu.so
+X86 = platform.machine().lower() in ('x86_64', 'amd64')
+
+
+def sources(folder=FOLDER):
+    "Every kernel file; a leading underscore marks a helper that is not compiled"
+    return [p for p in sorted(Path(folder).glob('*.py')) if not p.name.startswith('_')]
+
+
+def compiler():
+    "The C++ compiler: $CXX, g++, clang++ or c++, whichever is there first, or None"
+    return next((c for c in (os.environ.get('CXX'), 'g++', 'clang++', 'c++') if c and shutil.which(c)), None)
+
+
+def obstacle(pythran=True):
+    "Why nothing can be compiled here, or None"
+    if os.environ.get('FUCINALIB_NO_KERNELS'): return 'FUCINALIB_NO_KERNELS is set'
+    if not compiler(): return 'there is no C++ compiler (g++ or clang++)'
+    if not Path(sysconfig.get_path('include'), 'Python.h').exists(): return 'Python.h is missing (Debian: python3-dev)'
+    if pythran and not util.find_spec('pythran'): return 'the Python package pythran is not installed'
+
+
+def flags(wheel=False):
+    "What Pythran hands to the compiler; a wheel must also run on the neighbour's processor"
+    march = os.environ.get('FUCINALIB_MARCH') or ('native' if not wheel else 'x86-64-v3' if X86 else '')
+    arch = [f'-march={march}' if X86 else f'-mcpu={march}'] if march else []
+    return ['-O3', *arch, '-fopenmp', '-DUSE_XSIMD', '--config', 'compiler.blas=none']
+
+
+def cpu():
+    "What `native` means on this machine"
+    try: return re.search(r'^(flags|Features)\s*:(.*)$', Path('/proc/cpuinfo').read_text(), re.M)[2]
+    except (OSError, TypeError): return platform.machine() + platform.processor()
+
+
+def toolchain(flags):
+    "Everything but the source that a compiled kernel depends on"
+    cxx = subprocess.run([compiler(), '--version'], capture_output=True, text=True).stdout.partition('\n')[0]
+    env = [os.environ.get(k, '') for k in ('CXXFLAGS', 'LDFLAGS')]
+    versions = [metadata.version('pythran'), metadata.version('numpy')]
+    return [cxx, *versions, SUFFIX, *env, *flags, cpu() if 'native' in str(flags) else '']
+
+
+def key(src, toolchain):
+    "Hash of a kernel's source, the helpers it names and the toolchain"
+    text = src.read_text()
+    helpers = [p.read_text() for p in sorted(src.parent.glob('_*.py')) if re.search(rf'\b{p.stem}\b', text)]
+    return hashlib.sha256('\0'.join([text, *helpers, *toolchain]).encode()).hexdigest()[:16]
+
+
+def fresh(so, src):
+    "Was `so` compiled from the present `src`? Pythran writes the hash of its source into every module"
+    return src.exists() and hashlib.sha256(src.read_bytes()).hexdigest().encode() in so.read_bytes()
+
+
+def first_error(log):
+    "The line of a Pythran or C++ log that a reader wants, with its place if that is in Python"
+    if found := re.search(r'(\w+\.py:\d+):\d+ error: (.+)', log): return f'{found[1]} {found[2]}'
+    found = re.search(r'error: (.+)', log) or re.search(r'(\w+Error.*)', log)
+    line = found[1] if found else (log.strip().splitlines() or ['the compiler said nothing'])[-1]
+    return re.sub(r'\{anonymous\}::|pythonic::(types|operator_|numpy::functor)::', '', line)[:300]
+
+
+def cache():
+    "The folder of compiled kernels, or a temporary one where that cannot be written"
+    folder = Path(os.environ.get('FUCINALIB_CACHE') or '~/.cache/fucinalib').expanduser()/'kernels'
+    try: folder.mkdir(parents=True, exist_ok=True)
+    except OSError: return Path(tempfile.mkdtemp(prefix='fucinalib-'))
+    return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix='fucinalib-'))
+
+
+class Compilers:
+    "The compilers at work, each in a process group of its own, so that Ctrl-C ends it and what it started"
+    def __init__(self): self.running, self.stopped = set(), False
+
+    def run(self, cmd, **kw):
+        if self.stopped: return 1, 'interrupted'
+        to = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        with subprocess.Popen(cmd, **to, **kw) as p:
+            self.running.add(p)
+            try: log = p.communicate()[0]
+            finally: self.running.discard(p)
+        return p.returncode, log
+
+    def stop(self):
+        self.stopped = True
+        for p in list(self.running): os.killpg(p.pid, signal.SIGTERM)
+
+
+def compile_one(src, so, flags, compilers):
+    "Compile `src` to `so`, which appears whole or not at all; returns the first error, '' if none"
+    with tempfile.TemporaryDirectory(prefix='fucinalib-') as tmp:
+        out = Path(tmp)/f'{src.stem}{SUFFIX}'           # Pythran names the module after this
+        code, log = compilers.run([sys.executable, '-m', 'pythran.run', '-w', *flags, str(src), '-o', str(out)],
+                                  env={**os.environ, 'CXX': compiler(), 'TMPDIR': tmp}, cwd=tmp)
+        if code or not out.exists(): return first_error(log)
+        place(out, so)
+    return ''
+
+
+def place(so, to):
+    "Copy `so`; a process that has the old one loaded keeps it, and nobody sees half a file. False if it was there"
+    if to.exists() and filecmp.cmp(so, to): return False
+    part = to.with_name(f'{to.name}.{os.getpid()}.part')
+    shutil.copy2(so, part)
+    os.replace(part, to)
+    return True
+
+
+def jobs():
+    "One compiler per core, and a GB of memory for each"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
+    try: return max(1, min(cores, os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 30))
+    except (ValueError, OSError): return cores
+
+
+def say(text): print(f'kernels   {text}', flush=True)
+
+
+def build(folder=FOLDER, dest=None, wheel=False):
+    "Bring the compiled kernels in `dest` (by default beside their sources) up to date; returns the names that are there"
+    folder, dest = Path(folder), Path(dest or folder)
+    names, compiled = [src.stem for src in sources(folder)], lambda name: dest/f'{name}{SUFFIX}'
+    for so in dest.glob('*.so'):
+        if not fresh(so, folder/f'{so.name.split(".")[0]}.py'): so.unlink()
+    why = obstacle()
+    if not why: compile_all(sources(folder), dest, flags(wheel))
+    missing = [name for name in names if not compiled(name).exists()]
+    if why: say(f'not compiled: {why}; {"fucinalib runs on NumPy" if missing else "those from before are used"}')
+    if missing and os.environ.get('FUCINALIB_REQUIRE_KERNELS'):
+        sys.exit(f'kernels   FUCINALIB_REQUIRE_KERNELS is set, and these are missing: {" ".join(missing)}')
+    return [name for name in names if name not in missing]
+
+
+def compile_all(srcs, dest, flags):
+    "Compile what the cache lacks and copy everything to `dest`; one line for each kernel that changed"
+    tools, store, start = toolchain(flags), cache(), time.time()
+    cached = {src: store/f'{src.stem}-{key(src, tools)}{SUFFIX}' for src in srcs}
+    todo = [src for src in srcs if not cached[src].exists()]
+    dest.mkdir(parents=True, exist_ok=True)
+    new = [src for src in srcs if src not in todo and place(cached[src], dest/f'{src.stem}{SUFFIX}')]
+    for src in new: say(f'{src.stem:16} cached')
+    failed = compile_new(todo, cached, dest, flags) if todo else 0
+    ready = f'{len(srcs) - failed} of {len(srcs)} ready'
+    say(f'{ready} after {time.time() - start:.0f} s' if todo else ready)
+
+
+def compile_new(srcs, cached, dest, flags):
+    "Compile `srcs` side by side; returns how many failed"
+    def timed(src):
+        start = time.time()
+        return compile_one(src, cached[src], flags, compilers), time.time() - start
+
+    say(f'compiling {len(srcs)} with {compiler()}, {jobs()} at a time')
+    import_module('pythran')                            # first imports that run side by side race
+    compilers, pool, failed = Compilers(), ThreadPoolExecutor(jobs()), 0
+    srcs = sorted(srcs, key=lambda src: -src.stat().st_size)        # the longest first, and no core waits at the end
+    try:
+        tasks = {pool.submit(timed, src): src for src in srcs}
+        for task in as_completed(tasks):
+            src, (error, seconds) = tasks[task], task.result()
+            if not error: place(cached[src], dest/f'{src.stem}{SUFFIX}')
+            say(f'{src.stem:16} ' + (f'failed: {error}' if error else f'built in {seconds:.0f} s'))
+            failed += bool(error)
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        compilers.stop()
+        raise
+    finally: pool.shutdown()
+    return failed
+
+
+if __name__ == '__main__':
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try: build()
+    except KeyboardInterrupt: sys.exit('kernels   interrupted; what is compiled is kept')
