@@ -1,0 +1,47 @@
+"""The number types: one short name each, its NumPy type, and what enters without a name."""
+import numpy as np
+from fucinalib.errors import DTypeError, did_you_mean, fault
+
+__all__ = ['DType', 'f32', 'f64', 'f16', 'i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool_', 'dtype_of', 'as_dtype']
+
+
+class DType(str):
+    "A number type. It is its short name (`x.dtype == 'f32'`) and knows its NumPy type."
+    def __new__(cls, name, np_type):
+        self = super().__new__(cls, name)
+        self.np = np.dtype(np_type)
+        return self
+    @property
+    def is_float(self): return self.np.kind not in 'iub'
+    @property
+    def is_int(self): return self.np.kind in 'iu'
+    @property
+    def is_bool(self): return self.np.kind == 'b'
+    def __repr__(self): return str(self)
+
+
+f32, f64, f16 = DType('f32', 'f4'), DType('f64', 'f8'), DType('f16', 'f2')
+i64, i32, i16, i8 = DType('i64', 'i8'), DType('i32', 'i4'), DType('i16', 'i2'), DType('i8', 'i1')
+u8, u16, bool_ = DType('u8', 'u1'), DType('u16', 'u2'), DType('bool', '?')
+
+by_name = {d: d for d in (f32, f64, f16, i64, i32, i16, i8, u8, u16, bool_)}
+by_np = {d.np: d for d in by_name.values()}
+aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16, 'half': f16, 'int64': i64, 'int': i64, 'long': i64,
+           'int32': i32, 'int16': i16, 'int8': i8, 'uint8': u8, 'uint16': u16, 'bool_': bool_}
+
+
+def dtype_of(array):
+    "The DType of an ndarray that is inside a tensor."
+    return by_np[array.dtype]
+
+
+def as_dtype(name):
+    "The DType called `name`: 'f32', a DType, a NumPy dtype, or `float`, `int`, `bool`. DTypeError if there is none."
+    if isinstance(name, DType): return name
+    if isinstance(name, str):
+        if (found := by_name.get(name) or aliases.get(name)): return found
+    elif isinstance(name, type) and name in (float, int, bool): return {float: f32, int: i64, bool: bool_}[name]
+    else:
+        try: return by_np[np.dtype(name).newbyteorder('=')]
+        except (TypeError, KeyError): pass
+    raise fault(DTypeError, f'no number type is called {name!r}', help=did_you_mean(name, by_name, 'the types are'))

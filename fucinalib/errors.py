@@ -1,0 +1,85 @@
+"""What can go wrong, and how it is said.
+
+Every error derives from `FucinaError` and from the built-in that users already catch. A message has three parts:
+the fault in one line, each operand with its tags and sizes (never its contents), and a `help:` line that can be run.
+"""
+from difflib import get_close_matches
+
+__all__ = ['FucinaError', 'TagError', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
+           'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'GradError', 'BackwardAlreadyRun',
+           'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
+           'UnsupportedGradient', 'GradientCastUnsupported', 'ForkError', 'fault', 'closest', 'did_you_mean']
+
+
+class FucinaError(Exception): "Any error this library raises on purpose."
+
+class TagError(FucinaError, ValueError): "An axis name that is unknown, repeated, malformed or in the way."
+
+class ShapeError(FucinaError, ValueError): "Sizes that do not fit."
+class ShapeMismatch(ShapeError): "Two operands give one axis different sizes."
+class InvalidShape(ShapeError): "A shape that cannot exist: wrong rank, a zero size, ragged data."
+class InvalidDataLength(ShapeError): "As many values as the sizes ask for were not given."
+class UnsupportedView(ShapeError): "No strides describe this view; a copy is needed and must be asked for."
+class EmptySelection(ShapeError): "A selection chose nothing; tensors of size zero do not exist."
+
+class DTypeError(FucinaError, TypeError): "A number type that does not fit."
+class OptionError(FucinaError, ValueError, TypeError): "An option, or the value of one, that does not exist."
+class IndexOutOfBounds(FucinaError, IndexError): "An index beyond its axis."
+class DivisionByZero(FucinaError, ZeroDivisionError): "An integer division by zero."
+
+class GradError(FucinaError, RuntimeError): "Something about gradients."
+class BackwardAlreadyRun(GradError): "A graph gives its gradients once."
+class MissingOutputGradient(GradError): "backward() of several values needs to be told their weights."
+class MissingBackwardGradient(GradError): "A gradient rule returned nothing for an operand that needs a gradient."
+class NoGradientGraph(GradError): "backward() of a constant."
+class GradientShapeMismatch(GradError): "A gradient rule returned a gradient of another shape or number type than its operand."
+class GradientMismatch(GradError): "A gradient rule disagrees with finite differences."
+class UnsupportedGradient(GradError): "This operation has no gradient and would silently stop it."
+class GradientCastUnsupported(UnsupportedGradient): "No gradient passes through this change of number type."
+
+class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
+
+
+def fault(kind,        # the error class
+          first,       # one line: op, axis, fault
+          help=None,   # a fix that runs
+          **operands,  # name -> tensor, array or value
+         ):
+    "The error `kind` with the library's three-part message; the caller raises it."
+    lines = [first, *table(operands)]
+    if help: lines.append(f'  help: {help}')
+    return kind('\n'.join(lines))
+
+
+def table(operands):
+    "One line per operand, columns aligned: `x : batch=2  feat=3`."
+    rows = [(name, cells(value)) for name, value in operands.items()]
+    if not rows: return []
+    wide = max(len(name) for name, _ in rows)
+    ncol = max(len(c) for _, c in rows)
+    widths = [max((len(c[i]) for _, c in rows if i < len(c)), default=0) for i in range(ncol)]
+    return [f'    {name:<{wide}} : ' + '  '.join(f'{c:<{w}}' for c, w in zip(cs, widths)).rstrip() for name, cs in rows]
+
+
+def cells(value):
+    "The words that describe an operand: `tag=size` each, or its type and value."
+    tags, shape = getattr(value, 'tags', None), getattr(value, 'shape', None)
+    if tags is not None and shape is not None:
+        return [f'{t}={n}' for t, n in zip(tags, shape)] or ['a single number']
+    if shape is not None: return [f'{type(value).__name__} of shape {tuple(shape)}, {getattr(value, "dtype", "")}']
+    text = repr(value)
+    return [text if len(text) <= 60 else f'{type(value).__name__}']
+
+
+def closest(name, options):
+    "The option that looks most like `name`, or None."
+    found = get_close_matches(str(name), [str(o) for o in options], n=1, cutoff=0.5)
+    return found[0] if found else None
+
+
+def did_you_mean(name, options, what='there is'):
+    "A help text: the nearest spelling first, then all there is."
+    options = list(options)
+    near = closest(name, options)
+    listing = ' '.join(str(o) for o in options) or 'none'
+    return (f'did you mean {near!r}? ' if near else '') + f'{what}: {listing}'

@@ -1,0 +1,51 @@
+"""What the registry says of the operations: the table each chapter ends with, and the pages of the site."""
+import html as _html
+import numpy as np
+from fucinalib import kernels
+from fucinalib.autograd import GradReport, enable_grad, gradcheck, registry
+
+__all__ = ['op_table', 'verdict', 'OpTable']
+
+
+def verdict(o,          # an Op of the registry
+           )->GradReport|None:
+    "Gradcheck every sample of an operation; None if it has no gradient. GradientMismatch if one fails."
+    if not o.differentiable: return None
+    reports = []
+    for i, sample in enumerate(o.samples):
+        args, kw = sample.draw(seed=i)
+        with enable_grad(): reports.append(gradcheck(o.call, *args, **kw))
+    if not reports: return None
+    return GradReport(sum(r.checked for r in reports), max(r.max_abs_error for r in reports), max(r.max_rel_error for r in reports))
+
+
+class OpTable:
+    "Rows of operations, as text or HTML."
+    head = 'operation', 'what it does', 'gradcheck', 'in torch', 'kernel'
+
+    def __init__(self, ops): self.rows = [row(o) for o in ops]
+    def __len__(self): return len(self.rows)
+    def __repr__(self):
+        widths = [max(len(r[i]) for r in [self.head, *self.rows]) for i in range(len(self.head))]
+        return '\n'.join('  '.join(f'{c:<{w}}' for c, w in zip(r, widths)).rstrip() for r in [self.head, *self.rows])
+    def _repr_html_(self):
+        cell = lambda kind, text: f'<{kind} style="text-align:left">{_html.escape(text)}</{kind}>'
+        line = lambda kind, r: '<tr>' + ''.join(cell(kind, c) for c in r) + '</tr>'
+        return f'<table><thead>{line("th", self.head)}</thead><tbody>{"".join(line("td", r) for r in self.rows)}</tbody></table>'
+    def _repr_markdown_(self):
+        bar = lambda r: '| ' + ' | '.join(c.replace('|', '\\|') for c in r) + ' |'
+        return '\n'.join([bar(self.head), bar(['---'] * len(self.head)), *map(bar, self.rows)])
+
+
+def row(o):
+    "One line of the table."
+    report = verdict(o)
+    proof = f'{report.checked} slopes, {report.max_abs_error:.0e}' if report else 'no gradient' if not o.differentiable else 'by its parts'
+    called = [p for p in o.signature.parameters]
+    return (f'{o.name}({", ".join(called)})', o.doc.splitlines()[0], proof, o.torch or '', 'yes' if any(k == o.name or k.startswith(o.name + '_') for k in kernels.table) else '')
+
+
+def op_table(family=None,  # a family of the registry, or None for all
+            )->OpTable:
+    "The operations of a family with their gradchecks, computed now."
+    return OpTable([o for o in registry.values() if family in (None, o.family)])
