@@ -29,7 +29,8 @@ kernels = [] if build_kernels.obstacle() else [
 
 setup(
     name=cfg['lib_name'], version=cfg['version'], description=cfg['description'], author=cfg['author'],
-    url=cfg['git_url'], license=cfg['license'].upper(), keywords=cfg['keywords'], python_requires=f">={cfg['min_python']}",
+    url=cfg['git_url'], license=cfg['license'].upper(), keywords=cfg['keywords'],
+    python_requires=f">={cfg['min_python']}",
     long_description=(here/'README.md').read_text(encoding='utf-8'), long_description_content_type='text/markdown',
     packages=find_packages(include=['fucinalib', 'fucinalib.*']) + ['kernels_pythran'], include_package_data=True,
     install_requires=cfg['requirements'].split(), extras_require={'dev': cfg['dev_requirements'].split()},

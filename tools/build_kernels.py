@@ -136,7 +136,7 @@ def say(text): print(f'kernels   {text}', flush=True)
 
 
 def build(folder=FOLDER, dest=None, wheel=False):
-    "Bring the compiled kernels in `dest` (by default beside their sources) up to date; returns the names that are there"
+    "Bring the compiled kernels in `dest` (unless told, beside their sources) up to date; returns the names there"
     folder, dest = Path(folder), Path(dest or folder)
     names, compiled = [src.stem for src in sources(folder)], lambda name: dest/f'{name}{SUFFIX}'
     for so in dest.glob('*.so'):
