@@ -36,7 +36,8 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     build_kernels.build()
     info = Path(wheel_directory, prepare_metadata_for_build_wheel(wheel_directory, config_settings))
     name = info.name.removesuffix('.dist-info')
-    files = {f'{info.name}/{p.name}': p.read_bytes() for p in info.iterdir() if p.name != 'RECORD'}
+    files = {str(p.relative_to(info.parent)): p.read_bytes() for p in info.rglob('*') if p.is_file()}
+    files.pop(f'{info.name}/RECORD', None)
     files[f'{info.name}/WHEEL'] = WHEEL
     files['fucinalib-editable.pth'] = f'{Path.cwd()}\n'.encode()
     shutil.rmtree(info)
