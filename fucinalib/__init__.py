@@ -3,7 +3,9 @@ __version__ = "0.1.0"
 
 from . import _environment                      # before NumPy
 import builtins as _builtins
+from importlib import import_module as _import
 from .errors import *
+from .errors import closest as _closest
 from .dtypes import f16, f32, f64, i8, i16, i32, i64, u8, u16, bool_
 from .tags import parse
 from .tensor import Tensor, copy_of, param
@@ -11,15 +13,18 @@ from .autograd import checkpoint, custom_vjp, enable_grad, gradcheck, is_grad_en
 from .kernels import backends, current_backend, get_num_threads, set_num_threads, use_backend
 from . import ops
 from .reference import op_table
-from .exercises import check, hint, solution, use
 
 globals().update({name: op.call for name, op in registry.items()})      # every operation, as a function
 
 
+_LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises')     # imported when first asked for
+
+
 def __getattr__(name):
-    near = closest(name, [n for n in globals() if not n.startswith('_')])
+    if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
+    near = _closest(name, [*_LATER, *(n for n in globals() if not n.startswith('_'))])
     raise AttributeError(f'fucinalib has no {name!r}' + (f'; did you mean {near!r}?' if near else ''), name=name)
 
 
 # `import *` leaves Python's own names (sum, max, pow, ...) alone; fl.sum and friends are there all the same
-__all__ = sorted(n for n, v in globals().items() if not n.startswith('_') and not hasattr(_builtins, n) and not isinstance(v, type(_builtins)))
+__all__ = sorted([*_LATER, *(n for n, v in globals().items() if not n.startswith('_') and not hasattr(_builtins, n) and not isinstance(v, type(_builtins)))])

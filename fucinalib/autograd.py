@@ -199,15 +199,15 @@ class Sample:
 
     def __repr__(self): return ', '.join([*map(repr, self.args), *(f'{k}={v!r}' for k, v in self.kw.items())])
 
-# %% ../nbs/03_autograd.ipynb #df14afee
+# %% ../nbs/03_autograd.ipynb #fffd2cb2
 registry = {}    # name -> Op
 
 class Op:
     "What the library knows of one operation."
-    def __init__(self, fn, family, samples=(), mistakes=(), torch=None, differentiable=True, refuse=False, composed=False, attach=True):
+    def __init__(self, fn, family, samples=(), mistakes=(), torch=None, differentiable=True, refuse=False, composed=False, attach=True, view=False):
         self.fn, self.name, self.doc, self.family = fn, fn.__name__, inspect.getdoc(fn) or '', family
         self.samples, self.mistakes, self.torch = samples, mistakes, torch      # to try it on; what must fail; its name in torch
-        self.differentiable, self.refuse, self.composed, self.attach = differentiable, refuse, composed, attach
+        self.differentiable, self.refuse, self.composed, self.attach, self.view = differentiable, refuse, composed, attach, view    # view: may share its operand's memory
         self.signature = inspect.signature(fn)
         self.operands = [n for n, p in self.signature.parameters.items() if holds_tensor(p.annotation)]
         names = list(self.signature.parameters)
@@ -236,9 +236,9 @@ def holds_tensor(annotation):
 
 def many_tensors(p): return p.kind is p.VAR_POSITIONAL or 'list' in str(p.annotation)
 
-# %% ../nbs/03_autograd.ipynb #2b451763
+# %% ../nbs/03_autograd.ipynb #f538c486
 def op(family,   # group of ops it is documented with
-       **facts,  # samples, mistakes, torch, differentiable, refuse, composed, attach: see Op
+       **facts,  # samples, mistakes, torch, differentiable, refuse, composed, attach, view: see Op
       ):
     "Make an operation of a function that returns (array, tags, rules): wrap, record, register, attach as a method."
     def decorate(fn):

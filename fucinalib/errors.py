@@ -8,7 +8,7 @@ from difflib import get_close_matches
 __all__ = ['FucinaError', 'TagError', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
-           'UnsupportedGradient', 'GradientCastUnsupported', 'ForkError', 'fault', 'closest', 'did_you_mean']
+           'UnsupportedGradient', 'GradientCastUnsupported', 'ForkError']      # fault, closest and did_you_mean are for the inside
 
 
 class FucinaError(Exception): "Any error this library raises on purpose."

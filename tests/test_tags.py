@@ -1,0 +1,47 @@
+"""Tags: what is a name, what results are called, how arrays meet."""
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+import fucinalib as fl
+from fucinalib import tags
+from fucinalib.errors import ShapeMismatch, TagError
+
+TAGS = st.lists(st.sampled_from('abcdef'), unique=True, max_size=5).map(tuple)
+
+
+@pytest.mark.parametrize('way', [('row col',), ('row', 'col'), (('row', 'col'),), (['row', 'col'],), ('  row   col ',)])
+def test_three_spellings(way): assert tags.parse(*way) == ('row', 'col')
+
+def test_nothing(): assert tags.parse() == tags.parse('') == tags.parse(()) == ()
+
+@pytest.mark.parametrize('bad', ['a a', 'a-b', '1a', 'a,b', ('a', 'a'), 1, None, 1.5, ('a', 0), [0], 'a b c d e f g h i'])
+def test_refused(bad):
+    with pytest.raises(TagError, match='help:'): tags.parse(bad)
+
+def test_did_you_mean():
+    with pytest.raises(TagError, match="did you mean 'channel'"): tags.locate(fl.Tensor(np.zeros((2, 3)), 'channel row'), 'sum', 'chanel')
+
+@given(TAGS, TAGS)
+def test_union(a, b):
+    u = tags.union(a, b)
+    assert u[:len(a)] == a and set(u) == {*a, *b} and len(set(u)) == len(u)
+
+@given(TAGS, st.randoms())
+def test_align_reads_the_same_numbers(dst, random):
+    src = tuple(random.sample(dst, random.randint(0, len(dst))))
+    a = np.arange(2 ** len(src)).reshape((2,) * len(src))
+    b = tags.align(a, src, dst)
+    assert b.shape == tuple(2 if t in src else 1 for t in dst)
+    assert np.shares_memory(a, b)
+    back = b.transpose([dst.index(t) for t in src] + [i for i, t in enumerate(dst) if t not in src]).reshape(a.shape)
+    np.testing.assert_array_equal(back, a)
+
+def test_meeting_names_both_operands():
+    x, o = fl.Tensor(np.zeros((2, 3)), 'batch feat'), fl.Tensor(np.zeros((4, 5)), 'feat out')
+    with pytest.raises(ShapeMismatch) as e: tags.meeting(x, o, 'dot')
+    assert str(e.value).splitlines() == ["dot over 'feat': sizes differ", '    x     : batch=2  feat=3', '    other : feat=4   out=5',
+                                         "  help: 'feat' is 3 in x and 4 in other; if they are different axes, rename one: other.rename(feat='feat2')"]
+
+@pytest.mark.parametrize('a,b', [((1, 1), (3, 4)), ((3, 1), (1, 4)), ((3, 4), (3, 4))])
+def test_one_meets_any(a, b):
+    assert tags.meeting(fl.Tensor(np.zeros(a), 'r c'), fl.Tensor(np.zeros(b), 'r c'), 'add') == ('r', 'c')

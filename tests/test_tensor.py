@@ -1,0 +1,94 @@
+"""Tensors at the door: what comes in, what shares memory, what is refused and how."""
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib.errors import DTypeError, InvalidShape, TagError
+
+
+@pytest.mark.parametrize('data,dtype', [(1.5, 'f32'), (3, 'i64'), (True, 'bool'), ([1., 2.], 'f32'), ([1, 2], 'i64'), ([True], 'bool'), ([1, 2.5], 'f32'), (np.float64(1), 'f64'),
+                                        (np.zeros(2), 'f64'), (np.zeros(2, 'f4'), 'f32'), (np.zeros(2, 'i1'), 'i8'), (np.zeros(2, '>f4'), 'f32'), (np.zeros(2, '>i8'), 'i64')])
+def test_types_at_the_door(data, dtype): assert fl.Tensor(data, 'd' if np.ndim(data) else '').dtype == dtype
+
+@pytest.mark.parametrize('kind,data,tags', [
+    (InvalidShape, [], 'd'), (InvalidShape, [[]], 'r c'), (InvalidShape, np.zeros((2, 0)), 'r c'), (InvalidShape, [[1, 2], [3]], 'r c'), (InvalidShape, [1, [2]], 'r c'), (InvalidShape, [[1], 2], 'r c'),
+    (InvalidShape, [[[1], [2]], [[3], [4, 5]]], 'a b c'), (InvalidShape, [1., 2.], ''), (InvalidShape, [1., 2.], 'r c'), (InvalidShape, 1., 'd'),
+    (DTypeError, ['a'], 'd'), (DTypeError, [None], 'd'), (DTypeError, np.array([object()]), 'd'), (DTypeError, [1j], 'd'), (DTypeError, np.array(['2020-01-01'], 'M8[D]'), 'd'), (DTypeError, [2**63], 'd'), (DTypeError, [2**70], 'd'),
+    (DTypeError, {'a': 1}, ''), (DTypeError, 'text', ''), (DTypeError, None, ''), (TagError, [[1.]], 'r r'), (TagError, [1.], 0), (TagError, [1.], 'a-b')])
+def test_refused_with_a_fix(kind, data, tags):
+    with pytest.raises(kind, match='help:'): fl.Tensor(data, tags)
+
+def test_ragged_says_where():
+    with pytest.raises(InvalidShape, match=r'\[1, 1\] has 2 values where \[1, 0\] has 1 values'): fl.Tensor([[[1], [2]], [[3], [4, 5]]], 'a b c')
+
+def test_memory_is_shared_both_ways():
+    a = np.arange(6, dtype='f4').reshape(2, 3)
+    x = fl.Tensor(a, 'r c')
+    assert np.shares_memory(np.asarray(x), a) and np.shares_memory(x.numpy(), a)
+    a[0, 0] = 9
+    assert x.tolist()[0][0] == 9
+    x.numpy()[1, 1] = -1
+    assert a[1, 1] == -1
+    assert not np.shares_memory(fl.Tensor.copy_of(a, 'r c').data, a)
+    assert not np.shares_memory(np.array(x), a)
+
+def test_no_writing_into_a_graph():
+    x = fl.param([1., 2.], 'd')
+    with pytest.raises(ValueError): x.numpy()[0] = 3
+    with pytest.raises(ValueError): np.asarray(x)[0] = 3
+    x.detach().numpy()[0] = 3       # said on purpose
+    assert x.tolist() == [3., 2.]
+
+ODD = np.arange(6.).reshape(2, 3)
+RECORD = np.zeros(4, [('pad', 'u1'), ('v', 'f4')])
+RECORD['v'] = [1, 2, 3, 4]
+
+@pytest.mark.parametrize('a', [ODD[:, ::-1], np.flip(ODD), ODD.T, np.asfortranarray(ODD), ODD[::2, 1:], np.broadcast_to(ODD[0], (3, 3)), ODD.astype('>f4'), RECORD['v'],
+                               np.frombuffer(b'\0' + np.arange(3, dtype='f4').tobytes(), 'f4', offset=1)], ids=range(9))
+def test_odd_layouts_keep_their_numbers(a):
+    "Negative, zero and odd strides, foreign byte order, unaligned memory (case 31)."
+    x = fl.Tensor(a, 'r c d e'.split()[:a.ndim])
+    np.testing.assert_array_equal(x.data, a)
+    np.testing.assert_array_equal((x * 2).data, np.asarray(a, 'f8') * 2)
+
+def test_python_protocols():
+    x = fl.Tensor([[1., 2.], [3., 4.]], 'r c')
+    assert fl.Tensor(2.5).item() == 2.5 and float(fl.Tensor([2.5], 'd')) == 2.5 and int(fl.Tensor(3)) == 3 and [10, 20][fl.Tensor(1)] == 20
+    assert x.sizes == {'r': 2, 'c': 2} and x.size('c') == 2 and x.axis('c') == 1 and 'r' in x.tags and x.ndim == 2 and x.numel == 4
+    assert {x: 1}[x] == 1
+    for bad in (lambda: bool(x), lambda: float(x), lambda: x.item()):
+        with pytest.raises(InvalidShape, match='help:'): bad()
+    for bad in (lambda: len(x), lambda: iter(x), lambda: list(x)):
+        with pytest.raises(TagError, match='help:'): bad()
+    with pytest.raises(DTypeError): [1][fl.Tensor(0.)]
+    with pytest.raises(TypeError): np.exp(x)
+
+@pytest.mark.parametrize('name,hint', [('unsqueeze', 'insert_axis'), ('sofmax', 'softmax'), ('shpae', 'shape'), ('cat', 'concat'), ('clip', 'clamp')])
+def test_wrong_guess(name, hint):
+    with pytest.raises(AttributeError, match=hint): getattr(fl.Tensor(1.), name)
+
+def test_wrong_guess_in_the_module():
+    with pytest.raises(AttributeError, match='maximum'): fl.maximun
+    with pytest.raises(ImportError): from fucinalib import maximun
+    assert not hasattr(fl, 'nothing_like_it')
+
+def test_pickle_and_copy():
+    import copy, pickle
+    x = fl.Tensor([[1., 2.]], 'r c')
+    for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert y.tags == x.tags and y.tolist() == x.tolist() and not np.shares_memory(x.data, y.data)
+    w = pickle.loads(pickle.dumps(fl.param([1.], 'd')))
+    assert w.requires_grad
+
+def test_integers_have_no_gradient():
+    for data in ([1, 2], [True, False]):
+        with pytest.raises(DTypeError, match=r"x.to\('f32'\)"): fl.param(data, 'd')
+
+def test_names():
+    "Case 55: everything `import *` promises is there, no helper leaks, Python's own names survive, and there is one Tensor."
+    scope = {}
+    exec('from fucinalib import *', scope)
+    assert set(fl.__all__) <= set(scope) and 'sum' not in scope and 'pow' not in scope
+    leaked = [n for n in fl.__all__ if n in ('np', 'wrap', 'patch', 'pair', 'fold', 'Sample', 'closest', 'fault')]
+    assert not leaked
+    from fucinalib.tensor import Tensor
+    assert Tensor is fl.Tensor is fl.autograd.Tensor is fl.ops.pointwise.Tensor
