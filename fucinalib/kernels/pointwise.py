@@ -7,16 +7,19 @@ ALL = 'scalar', 'row', 'col'
 
 
 @kernel(flat=True, forms=ALL)
+@quiet
 def add(a, b):
     "a + b."
     return np.add(a, b)
 
 @kernel(flat=True, forms=ALL)
+@quiet
 def sub(a, b):
     "a - b."
     return np.subtract(a, b)
 
 @kernel(flat=True, forms=ALL)
+@quiet
 def mul(a, b):
     "a * b."
     return np.multiply(a, b)
@@ -49,21 +52,25 @@ def pow(a, b):
 # one number for all elements
 
 @kernel(flat=True)
+@quiet
 def add_scalar(x, s):
     "x + s."
     return np.add(x, s)
 
 @kernel(flat=True)
+@quiet
 def sub_scalar(x, s):
     "x - s."
     return np.subtract(x, s)
 
 @kernel(flat=True)
+@quiet
 def rsub_scalar(x, s):
     "s - x."
     return np.subtract(s, x)
 
 @kernel(flat=True)
+@quiet
 def mul_scalar(x, s):
     "x * s."
     return np.multiply(x, s)
@@ -112,16 +119,19 @@ def rpow_scalar(x, s):
 def by_rows(f, x, col): return f(x.reshape(-1, col.size, x.shape[1]), col[:, None]).reshape(x.shape)
 
 @kernel()
+@quiet
 def add_row(x, row):
     "x + row."
     return np.add(x, row)
 
 @kernel()
+@quiet
 def sub_row(x, row):
     "x - row."
     return np.subtract(x, row)
 
 @kernel()
+@quiet
 def mul_row(x, row):
     "x * row."
     return np.multiply(x, row)
@@ -133,16 +143,19 @@ def div_row(x, row):
     return np.divide(x, row)
 
 @kernel()
+@quiet
 def add_col(x, col):
     "x[i] + col[i % k]."
     return by_rows(np.add, x, col)
 
 @kernel()
+@quiet
 def sub_col(x, col):
     "x[i] - col[i % k]."
     return by_rows(np.subtract, x, col)
 
 @kernel()
+@quiet
 def mul_col(x, col):
     "x[i] * col[i % k]."
     return by_rows(np.multiply, x, col)
@@ -157,12 +170,14 @@ def div_col(x, col):
 # in place
 
 @kernel(flat=True, inplace=(0,))
+@quiet
 def add_scaled_(x, y, alpha):
     "x += alpha * y."
     np.add(x, y if alpha == 1 else np.multiply(y, alpha), out=x)
     return x
 
 @kernel(flat=True, inplace=(0,))
+@quiet
 def mul_scalar_(x, s):
     "x *= s."
     return np.multiply(x, s, out=x)
