@@ -85,7 +85,7 @@ def show(path):
         for out in outputs:
             data = out.get('data', {})
             text = out.get('text') or data.get('text/plain', '')
-            print(f'[{out["output_type"]}: picture]' if 'image/png' in data else ''.join(text).rstrip(), flush=True)
+            print('[picture]' if 'image/png' in data else ''.join(text).rstrip(), flush=True)
 
 
 def execute(path):
