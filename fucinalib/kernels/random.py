@@ -1,0 +1,84 @@
+"""Random numbers by counter: number i of a stream is a function of (seed, i) and of nothing else.
+
+The mixing function is SplitMix64 (Steele, Lea and Flood 2014). Values are a promise: tests hold them fixed.
+"""
+import numpy as np
+from .dispatch import kernel
+
+STEP, MIX1, MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+CHUNK = 1 << 14     # values made at a time, so that temporaries stay in cache
+
+
+def bits(seed, index):
+    "64 random bits for every entry of the uint64 array `index`."
+    z = index + np.uint64(1)
+    z *= STEP; z += np.uint64(seed)
+    z ^= z >> np.uint64(30); z *= MIX1
+    z ^= z >> np.uint64(27); z *= MIX2
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def unit(z):
+    "Bits as float64 in [0, 1), 53 of them used."
+    return (z >> np.uint64(11)).astype('f8') * 2.0**-53
+
+
+def pieces(n):
+    "Slices of CHUNK that cover range(n)."
+    return [slice(lo, min(n, lo + CHUNK)) for lo in range(0, n, CHUNK)]
+
+
+def counters(s): return np.arange(s.start, s.stop, dtype='u8')
+
+
+def below(high, dtype):
+    "The largest number of a type that is less than `high`."
+    top = dtype.type(high)
+    return top if top < high else np.nextafter(top, dtype.type(-np.inf))
+
+
+@kernel(inplace=(0,), floor=1 << 12)
+def uniform_(out, seed, low, high):
+    "Fill with real numbers in [low, high): one product and one sum in float64, one rounding, never `high` itself."
+    top = below(high, out.dtype)
+    for s in pieces(out.size): out[s] = np.minimum((low + (high - low) * unit(bits(seed, counters(s)))).astype(out.dtype), top)
+    return out
+
+
+@kernel(inplace=(0,), floor=1 << 12)
+def normal_(out, seed, mean, std):
+    "Fill with normal numbers, two from each pair of counters (Box and Muller 1958), in float64 up to the last step."
+    shift = out.dtype.type(mean)
+    for s in pieces(out.size):
+        z = bits(seed, counters(slice(s.start, s.stop + (s.stop - s.start) % 2)))
+        radius = np.sqrt(-2. * np.log(((z[0::2] >> np.uint64(11)).astype('f8') + 1.) * 2.0**-53))
+        angle = 2. * np.pi * unit(z[1::2])
+        both = np.empty(z.size)
+        both[0::2], both[1::2] = radius * np.cos(angle), radius * np.sin(angle)
+        out[s] = (both[:s.stop - s.start] * std).astype(out.dtype) + shift
+    return out
+
+
+def gumbel(seed, index):
+    "Numbers of the Gumbel distribution in float64."
+    u = ((bits(seed, index) >> np.uint64(11)).astype('f8') + .5) * 2.0**-53
+    return -np.log(-np.log(u))
+
+
+def times_high(z, n):
+    "The upper 64 bits of z * n, z a uint64 array, n below 2**64 or an array of such: a random whole number below n."
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    n = np.asarray(n, 'u8')
+    a, b, c, d = z >> half, z & low, n >> half, n & low
+    bd, ad = b * d, a * d
+    middle = (bd >> half) + (ad & low) + b * c
+    return a * c + (ad >> half) + (middle >> half)
+
+
+def permutation(seed, n):
+    "range(n) shuffled from the back (Fisher and Yates); the k-th draw decides place n-1-k."
+    order, places = list(range(n)), range(n - 1, 0, -1)
+    picks = times_high(bits(seed, np.arange(max(n - 1, 0), dtype='u8')), np.arange(n, 1, -1, dtype='u8')).tolist()
+    for k, j in zip(places, picks): order[k], order[j] = order[j], order[k]
+    return np.array(order, 'i8')
