@@ -1,9 +1,10 @@
 """How things look: one colour per axis name, a tensor in one line, a tensor as HTML, an expected mistake.
 
 Nothing here prints a wall of numbers: every form is under 10 kB and reads at most `SAMPLE` elements, whatever the tensor's size.
+Every form reads on light and on dark ground. A single colour cannot have enough contrast on both (4.35 on #fff and #111 is the most there is),
+so text takes a colour of middling lightness and mixes it with `currentColor`, the ink of the page it stands on.
 """
-import html as _html
-import zlib
+import base64, html as _html, re, struct, zlib
 import numpy as np
 from fucinalib.errors import FucinaError
 
@@ -11,103 +12,206 @@ __all__ = ['tag_color', 'line', 'html', 'mistake', 'Mistake']
 
 SAMPLE = 1 << 18    # elements looked at for range and mean; a larger tensor is thinned out evenly
 CELLS = 8           # rows and columns of numbers shown at most
+PIXELS = 48         # rows and columns of a heat map at most
+LEVELS = 31         # shades of a heat map on either side of zero
+
+# Twelve hues of one luminance, 0.19: as far from white as from #111.
+PALETTE = '#c6516a #c6563a #b86301 #997301 #757f03 #36892f #088968 #0b868b #0481b3 #4776d2 #8567cb #b357a1'.split()
+SALT = '868'        # sets names that often meet (row col, batch seq d head, in out) far apart
+COLD, WARM, BAD, INF = '#327cc2', '#c75715', '#d93f53', '#8567cb'     # below zero, above zero, not a number, infinite
 
 
-def tag_color(tag, dark=False):
-    "A CSS colour for an axis name, the same wherever the name appears."
-    hue = zlib.crc32(tag.encode()) * 137 % 360
-    return f'hsl({hue} 60% {72 if dark else 34}%)'
+# ---- words
+def tag_color(tag):
+    "The CSS colour of an axis name, the same wherever the name appears."
+    return PALETTE[zlib.crc32((SALT + tag).encode()) % len(PALETTE)]
 
+def short(name): return name if len(name) <= 40 else name[:38] + '…'
+
+def sizes(x): return ' '.join(f'{short(t)}={n}' for t, n in zip(x.tags, x.shape))
+
+def number(v, digits=4):
+    "A number in a few characters."
+    if isinstance(v, (bool, np.bool_)): return str(bool(v))
+    if isinstance(v, (int, np.integer)): return str(int(v))
+    return f'{float(v):.{digits}g}'
+
+def nested(a):
+    "The values of a small array as nested lists."
+    return number(a[()]) if a.ndim == 0 else '[' + ', '.join(map(nested, a)) + ']'
+
+def column(a):
+    "The values of a small array as text of equal precision, flat: four digits in all, as few decimals as they need."
+    flat = [v for v in a.ravel().tolist()]
+    fine = [abs(v) for v in flat if v == v and abs(v) != np.inf]
+    if a.dtype.kind != 'f' or not fine: return [number(v) for v in flat]
+    top, low = max(fine), min([v for v in fine if v] or [1.])
+    if top >= 1e5 or low < 1e-4 * max(top, 1): return [number(v) for v in flat]
+    most = max(0, 3 - int(np.floor(np.log10(max(top, 1e-3)))))
+    n = next(n for n in range(most + 1) if n == most or all(abs(v - round(v, n)) <= 5e-5 * top for v in fine))
+    return [f'{v:.{n}f}' for v in flat]
+
+
+# ---- facts
+def once(a):
+    "`a` without the repetitions of broadcast axes."
+    return a[tuple(slice(0, 1) if s == 0 else slice(None) for s in a.strides)]
 
 def thinned(a):
-    "At most about SAMPLE elements of `a`, spread over every axis; broadcast axes count once."
-    a = a[tuple(slice(0, 1) if s == 0 else slice(None) for s in a.strides)]
+    "At most about SAMPLE elements of `a`, spread over every axis."
     while a.size > SAMPLE:
         i = int(np.argmax(a.shape))
         a = a[(slice(None),) * i + (slice(None, None, -(-a.shape[i] // max(1, a.shape[i] * SAMPLE // a.size))),)]
     return a
 
-
-def number(v):
-    "A number in at most about nine characters."
-    if isinstance(v, (bool, np.bool_)): return str(bool(v))
-    if isinstance(v, (int, np.integer)): return str(int(v))
-    return f'{float(v):.4g}'
-
+def stats(a):
+    "Two texts about the values of `a`: range and mean, and a warning if some are NaN or infinite. `~` marks what only a sample says."
+    own = once(a)
+    s = thinned(own)
+    about, times = '' if s.size == own.size else '~', a.size / s.size
+    if s.dtype.kind == 'b': return f'{about}{s.mean():.0%} True', ''
+    whole = s.dtype.kind in 'iu'
+    if s.dtype.kind not in 'iuf': s = s.astype('f8')
+    fine = np.isfinite(s)
+    count = lambda bad: about + str(int(float(f'{bad.sum() * times:.{2 if about else 15}g}')))
+    warning = ', '.join(f'{count(bad)} {word}' for word, bad in (('NaN', np.isnan(s)), ('inf', np.isinf(s))) if bad.any())
+    if not fine.any(): return 'no finite value', warning
+    s = s[fine]
+    low, high = (int(s.min()), int(s.max())) if whole else (float(s.min()), float(s.max()))
+    if low == high: return f'{about}all {number(low)}' if not warning else f'the rest {number(low)}', warning
+    digits = 4 if whole else min(9, 4 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low)))))      # enough to tell the two ends apart
+    return f'{about}{number(low, digits)} to {number(high, digits)}, mean {number(s.mean(dtype="f8"), digits)}', warning
 
 def summary(x):
     "The values of `x` in a few words: themselves if few, else range and mean; NaN and inf are counted."
     a = x.data
-    if a.size <= CELLS: return nested(a)
-    s = thinned(a)
-    about = '' if s.size == a.size or 0 in a.strides else '~'
-    if s.dtype.kind == 'b': return f'{about}{s.mean():.0%} True'
-    s = s.astype('f8')
-    fine = np.isfinite(s)
-    bad = ''.join(f'  {about}{n} {word}' for word, n in (('NaN', int(np.isnan(s).sum())), ('inf', int(np.isinf(s).sum()))) if n)
-    if not fine.any(): return f'no finite value{bad}'
-    s = s[fine]
-    return f'{about}{number(s.min())} to {number(s.max())}, mean {number(s.mean())}{bad}'
+    return nested(a) if a.size <= CELLS else ', '.join(w for w in stats(a) if w)
 
-
-def nested(a):
-    "The values of a small array as nested lists."
-    if a.ndim == 0: return number(a[()])
-    return '[' + ', '.join(nested(b) for b in a) + ']'
-
-
-def sizes(x): return ' '.join(f'{t}={n}' for t, n in zip(x.tags, x.shape))
-
+def origin(x):
+    "Where a tensor comes from, in a word or two."
+    return '' if x.node is None else f'from {x.node.op.name}' if x.node.op is not None else 'requires_grad'
 
 def line(x):
     "One line: sizes by tag, number type, values or their range, mean and warnings."
-    words = ['Tensor', sizes(x), str(x.dtype), 'requires_grad' if x.node is not None and x.node.op is None else f'from {x.node.op.name}' if x.node is not None else '']
-    return ' '.join(w for w in words if w) + ': ' + summary(x)
+    return ' '.join(w for w in ('Tensor', sizes(x), str(x.dtype), origin(x)) if w) + ': ' + summary(x)
 
 
+# ---- HTML: no script, no style sheet, so that it looks the same wherever it is pasted
 STYLE = 'font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.85em;line-height:1.45'
+FAINT = 'opacity:.72'
 
+def ink(color): return f'color:{color};color:color-mix(in oklab,{color} 80%,currentColor)'
 
 def chip(tag, n=None):
     "A tag in its colour, legible on light and dark ground."
-    size = '' if n is None else f'<span style="opacity:.75">={n}</span>'
-    return f'<span style="color:light-dark({tag_color(tag)},{tag_color(tag, True)});font-weight:600">{_html.escape(tag)}</span>{size}'
-
+    size = '' if n is None else f'<span style="{FAINT}">={n}</span>'
+    return f'<span style="{ink(tag_color(tag))};font-weight:600">{_html.escape(short(tag))}</span>{size}'
 
 def html(x):
-    "A small table of values (at most CELLS x CELLS, the leading axes at index 0) under one line of facts."
-    head = ' '.join(chip(t, n) for t, n in zip(x.tags, x.shape))
-    facts = f'<span style="opacity:.75">{x.dtype}  {_html.escape(summary(x)) if x.data.size > CELLS or x.data.ndim > 1 else ""}</span>'
-    return f'<div style="{STYLE}">{head} {facts}{grid(x)}</div>'
+    "One line of facts; under it the values as a small table, or as heat maps of the last two axes if there are many."
+    a, (text, warning) = x.data, stats(x.data)
+    if a.ndim == 0: return f'<div style="{STYLE}"><b>{number(a[()])}</b> &nbsp;<span style="{FAINT}">{" ".join(w for w in (str(x.dtype), origin(x)) if w)}</span></div>'
+    few = max(a.shape[-2:]) <= CELLS
+    facts = [chip(t, n) for t, n in zip(x.tags, a.shape)] + [f'<span style="{FAINT}">{_html.escape(" ".join(w for w in (str(x.dtype), origin(x)) if w))}</span>']
+    if a.size > 1 and not (a.ndim == 1 and few): facts.append(f'<span style="{FAINT}">{_html.escape(text)}</span>')
+    if warning and a.size > 1: facts.append(f'<b style="{ink(BAD)}">{warning}</b>')
+    draw = grid if few else heat
+    if not few and text.lstrip('~').startswith('all '): draw = None      # one colour says nothing
+    return f'<div style="{STYLE}"><div>{" &nbsp;".join(facts)}</div>{panels(x, draw) if draw else ""}</div>'
+
+def panels(x, draw):
+    "The last two axes at the first few places of the axes before them, side by side."
+    a, tags = x.data, x.tags
+    lead = max(0, a.ndim - 2)
+    page = np.prod([min(n, CELLS if draw is grid else PIXELS) for n in a.shape[lead:]], dtype=int)
+    room = (CELLS if draw is grid else PIXELS)**2
+    shown = max(1, min(3, int(room // page)))
+    places = [i for i, _ in zip(np.ndindex(a.shape[:lead]), range(shown))]
+    left = int(np.prod(a.shape[:lead], dtype='f8')) - len(places)
+    out = ''
+    for at in places:
+        more = f' <span style="{FAINT}">… {left} more</span>' if left and at == places[-1] else ''
+        where = f'<div style="margin-bottom:.2em">{" ".join(chip(t, i) for t, i in zip(tags, at))}{more}</div>' if lead else ''
+        out += f'<div style="display:inline-block;vertical-align:top;margin:.45em 1.6em .2em 0">{where}{draw(a[at], tags[lead:])}</div>'
+    return out
+
+def grid(a, tags):
+    "All values of a small array of at most two axes, its axis names and indices at the edges."
+    rows, cols = (1, *a.shape)[-2:]
+    css, rule = 'border:0;background:none;text-align:right;padding:', '1px solid rgba(128,128,128,.45)'
+    td = lambda text, more='.05em .55em': f'<td style="{css}{more}">{text}</td>'
+    tr = '<tr style="background:none;border:0">'
+    side = 2 * (a.ndim == 2)
+    body = f'{tr}{td("") * side}<td colspan="{cols}" style="{css}0 .55em;text-align:left">{chip(tags[-1])}</td></tr>'
+    body += tr + td('') * side + ''.join(td(f'<span style="{FAINT}">{i}</span>', f'0 .55em;border-bottom:{rule}') for i in range(cols)) + '</tr>'
+    values = column(a)
+    for r in range(rows):
+        name = f'<td rowspan="{rows}" style="{css}0 .2em;vertical-align:top">{chip(tags[0])}</td>' if side and r == 0 else ''
+        index = td(f'<span style="{FAINT}">{r}</span>', f'.05em .55em;border-right:{rule}') if side else ''
+        body += tr + name + index + ''.join(map(td, values[r * cols:(r + 1) * cols])) + '</tr>'
+    return f'<table style="border-collapse:collapse;border:0;margin:0;width:auto;font:inherit;color:inherit;font-variant-numeric:tabular-nums">{body}</table>'
 
 
-def grid(x):
-    "The first rows and columns of the last two axes as an HTML table."
-    a = x.data
-    lead = a.ndim - 2
-    if lead > 0: a = a[(0,) * lead]
-    rows = a.reshape(1, -1) if a.ndim < 2 and a.size <= CELLS or a.ndim == 0 else a[None, :CELLS + 1] if a.ndim == 1 else a[:CELLS + 1, :CELLS + 1]
-    td = 'padding:.1em .6em;text-align:right;border:none;background:none'
-    body = ''
-    for r, row in enumerate(rows):
-        if r == CELLS: body += f'<tr><td style="{td}">⋮</td></tr>'; break
-        cells = [number(v) for v in row[:CELLS]] + (['…'] if len(row) > CELLS else [])
-        body += '<tr style="background:none">' + ''.join(f'<td style="{td}">{c}</td>' for c in cells) + '</tr>'
-    where = ', '.join(f'{t}=0' for t in x.tags[:lead]) if lead > 0 else ''
-    note = f'<div style="opacity:.6">at {where}</div>' if where else ''
-    return f'{note}<table style="border-collapse:collapse;margin:.2em 0;border-left:2px solid;border-right:2px solid;border-radius:4px;{STYLE}">{body}</table>'
+# ---- heat maps
+def heat(a, tags):
+    "An array of one or two axes as a picture: transparent at zero, cold below, warm above; NaN and inf stand out."
+    step = [-(-n // PIXELS) for n in a.shape]
+    s = np.atleast_2d(a[tuple(slice(None, None, k) for k in step)]).astype('f8')
+    fine = np.isfinite(s)
+    low, high = (s[fine].min(), s[fine].max()) if fine.any() else (0., 0.)
+    zero = 0. if low <= 0 <= high else low if low > 0 else high       # numbers far from zero are told apart from the nearest one to it
+    far = np.sort(np.abs(s[fine] - zero))
+    reach = far[-1 - len(far) // 100] if len(far) else 0.      # one entry in a hundred may be beyond the scale
+    level = np.clip(np.where(fine, s - zero, 0) / (reach or np.abs(high - low) or 1.), -1, 1)
+    index = np.where(np.isnan(s), 2 * LEVELS + 2, np.where(fine, LEVELS + np.rint(level * LEVELS), 2 * LEVELS + 1)).astype('u1')
+    h, w = s.shape
+    wide, tall = (min(12, max(1, 240 // n)) * n for n in (w, h))
+    if a.ndim == 1: tall = 18
+    picture = (f'<img alt="heat map" src="data:image/png;base64,{base64.b64encode(png(index)).decode()}" '
+               f'style="width:{wide}px;height:{tall}px;max-width:none;image-rendering:pixelated;border:1px solid rgba(128,128,128,.45);display:block;margin:0">')
+    span = lambda i: f'<span style="{FAINT}"> 0…{a.shape[i] - 1}{"" if step[i] == 1 else f" by {step[i]}"}</span>'
+    bar = [f'rgba({",".join(str(v) for v in bytes.fromhex(c[1:]))},{o})' for c, o in ((COLD, 1), (COLD, 0), (WARM, 0), (WARM, 1))]
+    ends = [zero - reach, zero + reach]
+    bar = bar[:2] if high <= zero else bar[2:] if low >= zero else bar
+    ends = [ends[0], zero] if high <= zero else [zero, ends[1]] if low >= zero else ends
+    scale = (f'<span style="{FAINT}">{number(ends[0])}</span> <span style="display:inline-block;width:5em;height:.6em;background:linear-gradient(to right,{",".join(bar)});'
+             f'border:1px solid rgba(128,128,128,.45)"></span> <span style="{FAINT}">{number(ends[1])}</span>')
+    marks = ''.join(f' <span style="color:{c}">■</span> {word}' for c, word, bad in ((BAD, 'NaN', np.isnan(s)), (INF, 'inf', np.isinf(s))) if bad.any())
+    empty, left = ('<div></div>', f'<div style="text-align:right;line-height:1.25">{chip(tags[0])}<br>{span(0)}</div>') if a.ndim == 2 else ('', '')
+    return (f'<div style="display:inline-grid;grid-template-columns:{"auto " * a.ndim};gap:.15em .6em;align-items:start">'
+            f'{empty}<div>{chip(tags[-1])}{span(-1)}</div>{left}{picture}{empty}<div style="font-size:.9em">{scale if fine.any() else ""}{marks}</div></div>')
+
+def png(index):
+    "A palette picture: the shades from cold over transparent to warm, then inf, then NaN."
+    rgb = lambda c: bytes.fromhex(c[1:])
+    shade = np.abs(np.arange(-LEVELS, LEVELS + 1)) / LEVELS
+    alpha = np.rint(shade * 255).astype('u1').tobytes()
+    colours = rgb(COLD) * LEVELS + rgb(WARM) * (LEVELS + 1) + rgb(INF) + rgb(BAD)
+    part = lambda kind, data: struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+    h, w = index.shape
+    rows = np.concatenate([np.zeros((h, 1), 'u1'), index], 1).tobytes()
+    return (b'\x89PNG\r\n\x1a\n' + part(b'IHDR', struct.pack('>IIBBBBB', w, h, 8, 3, 0, 0, 0)) + part(b'PLTE', colours) + part(b'tRNS', alpha)
+            + part(b'IDAT', zlib.compress(rows, 9)) + part(b'IEND', b''))
 
 
+# ---- mistakes
 class Mistake:
     "An error that was expected, shown the way it would stop a program."
     def __init__(self, error): self.error = error
     def __repr__(self): return f'{type(self.error).__name__}: {self.error}'
     def _repr_html_(self):
-        name, first, *rest = type(self.error).__name__, *str(self.error).split('\n')
-        more = ''.join('\n' + _html.escape(r) for r in rest)
-        return (f'<pre style="{STYLE};border-left:3px solid light-dark(#b3261e,#f2b8b5);padding:.3em .8em;margin:.3em 0;background:none;white-space:pre-wrap">'
-                f'<b style="color:light-dark(#b3261e,#f2b8b5)">{name}</b>: {_html.escape(first)}{more}</pre>')
+        text = str(self.error)
+        if len(text) > 4000: text = text[:4000] + '…'
+        return (f'<pre style="{STYLE};border:0;border-left:3px solid {BAD};padding:.3em .8em;margin:.3em 0;background:none;color:inherit;white-space:pre-wrap">'
+                f'<b style="{ink(BAD)}">{type(self.error).__name__}</b>: {tinted(text)}</pre>')
 
+def tinted(message):
+    "An error message as HTML: axis names in their colours, the help line set off."
+    tags = set(re.findall(r'\b([^\W\d]\w*)=\d', message))
+    known = '|'.join(sorted(map(re.escape, tags), key=len, reverse=True)[:24])
+    text = _html.escape(message, quote=False)
+    if known: text = re.sub(rf"(?<=')(?:{known})(?=')|\b(?:{known})(?==\d)", lambda m: chip(m[0]), text)
+    return re.sub(r'^  help:', f'  <b style="{FAINT}">help:</b>', text, flags=re.M)
 
 def mistake(call,            # a function of no arguments that should fail
             kind=FucinaError,  # the error it should raise
