@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['clock', 'SMALL', 'mode', 'registry', 'POSITIONAL', 'Node', 'requires_grad', 'set_requires_grad', 'grad', 'set_grad',
-           'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled', 'reach', 'send', 'accept', 'seed_for', 'spent_fault',
-           'Sample', 'Op', 'holds_tensor', 'many_tensors', 'op', 'caller', 'refuse_gradient', 'explain', 'GradReport',
-           'gradcheck', 'compare_slopes', 'custom_vjp', 'checkpoint']
+           'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled', 'reach', 'send', 'accept', 'Part', 'add_part',
+           'seed_for', 'spent_fault', 'Sample', 'Op', 'holds_tensor', 'many_tensors', 'op', 'caller', 'refuse_gradient',
+           'explain', 'GradReport', 'gradcheck', 'compare_slopes', 'custom_vjp', 'checkpoint']
 
 # %% ../nbs/03_autograd.ipynb #df59d45f
 import functools, inspect, itertools, threading, weakref
@@ -21,12 +21,12 @@ from .tensor import Tensor, ingest, param, patch, wrap
 # %% ../nbs/03_autograd.ipynb #340cd6a9
 clock = itertools.count()    # gives every node its birth number
 
-# %% ../nbs/03_autograd.ipynb #2fd1f198
+# %% ../nbs/03_autograd.ipynb #9858aad3
 SMALL = 16    # values of at most so many entries stay visible in pictures
 
 class Node:
     "One step of a computation: which op, from which nodes, and how a gradient goes back."
-    __slots__ = ('op', 'parents', 'rules', 'tags', 'shape', 'dtype', 'value', 'owner', 'grad', 'born', 'note')
+    __slots__ = ('op', 'parents', 'rules', 'tags', 'shape', 'dtype', 'value', 'owner', 'grad', 'own', 'born', 'note')
 
     def __init__(self, tensor, op=None, parents=(), rules=None):
         a = tensor.data
@@ -34,7 +34,7 @@ class Node:
         self.tags, self.shape, self.dtype = tensor.tags, a.shape, a.dtype
         if a.size <= SMALL: self.value, self.owner = a, None
         else: self.value, self.owner = None, weakref.ref(tensor)
-        self.grad, self.born, self.note = None, next(clock), None
+        self.grad, self.own, self.born, self.note = None, False, next(clock), None     # own: nobody else holds the array in grad
 
     spent = property(lambda self: self.op is not None and self.rules is None, doc='True once the gradient has passed through.')
 
@@ -121,20 +121,39 @@ def send(node):
     node.rules = None
     if not node.kept: node.grad = None
 
-# %% ../nbs/03_autograd.ipynb #cbaf83eb
+# %% ../nbs/03_autograd.ipynb #7908274a
 def accept(p, share, node, i, taken):
     "Add `share`, the gradient `node` sends to its operand number `i`, to what `p` has."
+    if type(share) is Part: return add_part(p, share, node, i)
     if share is None:
         raise fault(MissingBackwardGradient, f'the gradient rule of {node.op.name} gave nothing for {node.op.operand_name(i)}', operand=p, help='return a gradient for every operand that requires one')
     if share.shape != p.shape or share.dtype != p.dtype:
         raise fault(GradientShapeMismatch, f'the gradient rule of {node.op.name} gave {node.op.operand_name(i)} a gradient of shape {share.shape} {share.dtype}',
                     operand=p, help=f'a gradient has the shape and the number type of its operand: {p.shape} {p.dtype}')
-    if p.grad is not None: p.grad = p.grad + share
-    elif p.op is None and (id(share) in taken or not share.flags.owndata): p.grad = share.copy()
-    else: p.grad = share; taken.add(id(share))
+    if p.grad is None:
+        if p.op is None and (id(share) in taken or not share.flags.owndata): p.grad, p.own = share.copy(), True
+        else: p.grad = share; taken.add(id(share))
+    elif p.own: p.grad += share
+    else: p.grad, p.own = p.grad + share, True
     if type(p.grad) is not np.ndarray: p.grad = np.asarray(p.grad)
 
-# %% ../nbs/03_autograd.ipynb #8d69b547
+# %% ../nbs/03_autograd.ipynb #f8cc82a1
+class Part:
+    "A gradient that is `value` at `index`, a tuple of slices and whole numbers, and zero elsewhere."
+    __slots__ = ('index', 'value')
+    def __init__(self, index, value): self.index, self.value = (*index, ...), value
+
+def add_part(p, part, node, i):
+    "Add a `Part` to what `p` has, in place."
+    if p.grad is None: p.grad, p.own = np.zeros(p.shape, p.dtype), True
+    elif not p.own: p.grad, p.own = p.grad.copy(), True
+    there, g = p.grad[part.index], part.value
+    if there.shape != g.shape or there.dtype != g.dtype:
+        raise fault(GradientShapeMismatch, f'the gradient rule of {node.op.name} gave {node.op.operand_name(i)} a part of shape {g.shape} {g.dtype}',
+                    operand=p, help=f'the place it belongs to has shape {there.shape} {there.dtype}')
+    there += g
+
+# %% ../nbs/03_autograd.ipynb #bf9f77c7
 @patch
 def backward(self:Tensor,
              grad=None,  # weight of each value of a result that is not a single number: tensor, array or nested list of the same sizes
@@ -147,6 +166,7 @@ def backward(self:Tensor,
     for n in order:
         if n.spent: raise spent_fault(self, n)
     for n in order:
+        n.own = False
         if n.op is not None: n.grad = None
     leaf = self.node.op is None
     self.node.grad = seed if not leaf or self.node.grad is None else self.node.grad + seed
@@ -177,7 +197,7 @@ def detach(self:Tensor):
     "The same values, same memory, as a constant."
     return wrap(self.data, self.tags)
 
-# %% ../nbs/03_autograd.ipynb #30a680e8
+# %% ../nbs/03_autograd.ipynb #8d3676e7
 class Sample:
     "Arguments to try an op on. An operand is described by its sizes, `'row=2 col=3'`, and drawn at random."
     def __init__(self,
@@ -191,6 +211,7 @@ class Sample:
         rng = np.random.default_rng(seed)
         def one(a):
             if callable(a) and not isinstance(a, type): a = a()
+            if isinstance(a, list): return [one(v) for v in a]
             if not (isinstance(a, str) and (a == '' or '=' in a)): return a
             pairs = [part.split('=') for part in a.split()]
             values = rng.uniform(self.low, self.high, [int(n) for _, n in pairs])
@@ -199,7 +220,7 @@ class Sample:
 
     def __repr__(self): return ', '.join([*map(repr, self.args), *(f'{k}={v!r}' for k, v in self.kw.items())])
 
-# %% ../nbs/03_autograd.ipynb #fffd2cb2
+# %% ../nbs/03_autograd.ipynb #c978bba5
 registry = {}    # name -> Op
 
 class Op:
@@ -211,7 +232,7 @@ class Op:
         self.signature = inspect.signature(fn)
         self.operands = [n for n, p in self.signature.parameters.items() if holds_tensor(p.annotation)]
         names = list(self.signature.parameters)
-        plain = [p.kind is p.POSITIONAL_OR_KEYWORD and p.annotation is not list for p in self.signature.parameters.values()]
+        plain = [p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.annotation is not list for p in self.signature.parameters.values()]
         lead = next((i for i, n in enumerate(names) if n not in self.operands or not plain[i] or many_tensors(self.signature.parameters[n])), len(names))
         self.lead = lead if lead == len(self.operands) else 0     # so many leading operands and no others: the fast path
 
@@ -236,7 +257,7 @@ def holds_tensor(annotation):
 
 def many_tensors(p): return p.kind is p.VAR_POSITIONAL or 'list' in str(p.annotation)
 
-# %% ../nbs/03_autograd.ipynb #f538c486
+# %% ../nbs/03_autograd.ipynb #a4fadbb8
 def op(family,   # group of ops it is documented with
        **facts,  # samples, mistakes, torch, differentiable, refuse, composed, attach, view: see Op
       ):
@@ -256,7 +277,7 @@ def caller(o):
     def call(*args, **kw):
         try: result = o.fn(*args, **kw)
         except TypeError as e: raise explain(o, e, args, kw) from None
-        if o.composed: return result
+        if o.composed or type(result) is Tensor: return result      # or an op that called itself
         y, tags, rules = result
         t = new(Tensor)
         t.data = y if type(y) is ndarray else np.asarray(y)
@@ -298,7 +319,7 @@ class GradReport:
     def __repr__(self): return f'gradcheck: {self.checked} derivatives agree, largest error {self.max_abs_error:.1e}'
     def __bool__(self): return True
 
-# %% ../nbs/03_autograd.ipynb #674222be
+# %% ../nbs/03_autograd.ipynb #30f61400
 def gradcheck(fn,          # a function of the inputs that returns one tensor
               *inputs,     # tensors; those that require a gradient are checked, or every real one if none does
               eps=1e-6,    # size of a nudge, relative to values above 1
@@ -306,15 +327,22 @@ def gradcheck(fn,          # a function of the inputs that returns one tensor
               rtol=1e-5,   # allowed difference relative to the larger slope
               **kw):       # passed on to fn
     "Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that differs."
-    chosen = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad] or [x for x in inputs if isinstance(x, Tensor) and x.dtype.is_float]
+    spread = lambda a: a if isinstance(a, (list, tuple)) else [a]
+    given = [x for a in (*inputs, *kw.values()) for x in spread(a) if isinstance(x, Tensor)]
+    chosen = [x for x in given if x.requires_grad] or [x for x in given if x.dtype.is_float]
     if not chosen: raise fault(NoGradientGraph, 'gradcheck: no input has a gradient', help='give at least one tensor of real numbers')
     twins = {id(x): param(np.array(x.data, 'f8'), x.tags) for x in chosen}
-    args = [twins.get(id(x), wrap(x.data.astype('f8'), x.tags) if isinstance(x, Tensor) and x.dtype.is_float else x) for x in inputs]
-    y = fn(*args, **kw)
-    if not isinstance(y, Tensor) or y.node is None: raise fault(NoGradientGraph, 'gradcheck: the result does not depend on the inputs through recorded operations', result=y)
-    weights = np.random.default_rng(1).uniform(0.5, 1.5, y.shape)      # makes one number of many, without a symmetry an error could hide in
-    y.backward(weights)
-    return compare_slopes(lambda: float(np.sum(weights * fn(*args, **kw).data)), [t for t in args if id(t) in {id(v) for v in twins.values()}], eps, atol, rtol)
+    twin = lambda x: twins.get(id(x), wrap(x.data.astype('f8'), x.tags) if isinstance(x, Tensor) and x.dtype.is_float else x)
+    deep = lambda a: [twin(x) for x in a] if isinstance(a, list) else twin(a)
+    args, kw = [deep(a) for a in inputs], {k: deep(a) for k, a in kw.items()}
+    results = lambda: [t for t in spread(fn(*args, **kw)) if isinstance(t, Tensor)]
+    ys = [y for y in results() if y.node is not None]
+    if not ys: raise fault(NoGradientGraph, 'gradcheck: the result does not depend on the inputs through recorded operations')
+    rng = np.random.default_rng(1)      # weights make one number of many, without a symmetry an error could hide in
+    weights = [rng.uniform(0.5, 1.5, y.shape) if y.data.size > 1 or len(ys) > 1 else np.ones(y.shape) for y in ys]
+    for y, w in zip(ys, weights): y.backward(w)
+    total = lambda: float(sum(np.sum(w * y.data) for w, y in zip(weights, [y for y in results() if y.dtype.is_float])))
+    return compare_slopes(total, list(twins.values()), eps, atol, rtol)
 
 # %% ../nbs/03_autograd.ipynb #0b218b9f
 def compare_slopes(f, leaves, eps, atol, rtol):

@@ -19,7 +19,7 @@ NBS = Path(fl.__file__).parents[1] / 'nbs'
 @each
 def test_words(o):
     assert o.doc and len(o.doc.splitlines()[0]) < 200
-    silent = [n for n, text in docments(o.fn).items() if n != 'return' and not text]
+    silent = [n for n, text in docments(o.fn, args_kwargs=True).items() if n != 'return' and not text]
     assert not silent, f'{o.name}: parameters without a comment: {silent}'
     assert o.samples, f'{o.name} has no samples'
     assert o.mistakes, f'{o.name} shows no mistake'
@@ -43,7 +43,7 @@ def test_mistakes(o):
 @each
 def test_unknown_option(o):
     args, kw = o.samples[0].draw()
-    with pytest.raises(fl.OptionError, match='there is no option'): o.call(*args, **kw, no_such_option=1)
+    with pytest.raises((fl.OptionError, fl.TagError), match='no_such_option'): o.call(*args, **kw, no_such_option=1)      # a TagError where axes are named by keyword
 
 
 @each
@@ -73,6 +73,7 @@ def run(o, sample, seed, dtype='f32'):
 
 @each
 def test_backends_agree(o, no_floor):
+    if o.name.startswith('empty'): return      # whatever the memory held
     for i, sample in enumerate(o.samples):
         with fl.use_backend('numpy'): _, right, right_grads = run(o, sample, i)
         for name in fl.backends():

@@ -20,12 +20,14 @@ from ..kernels import random
 from ..tags import locate, parse
 from ..tensor import Tensor, ingest, wrap
 
-# %% ../../nbs/05_construction.ipynb #0f01a131
+# %% ../../nbs/05_construction.ipynb #72533158
 def measure(op, tags, shape, sizes, options=()):
     "The tags and sizes a constructor was asked for. TagError, InvalidShape."
     tags = parse(tags)
     if shape is None: shape = by_name(op, tags, sizes, options)
-    elif sizes: raise fault(InvalidShape, f'{op}: sizes given twice', shape=shape, **sizes, help=f'{op}({" ".join(tags)!r}, {shape!r})')
+    elif sizes:
+        by_name(op, tags, {**dict.fromkeys(tags, 1), **sizes}, options)
+        raise fault(InvalidShape, f'{op}: sizes given twice', shape=shape, **sizes, help=f'{op}({" ".join(tags)!r}, {shape!r})')
     else: shape = tuple(shape) if np.iterable(shape) else (shape,)
     if len(shape) != len(tags):
         raise fault(InvalidShape, f'{op}: {len(tags)} {"tag" if len(tags) == 1 else "tags"} and {len(shape)} {"size" if len(shape) == 1 else "sizes"}', tags=' '.join(tags), shape=shape,
@@ -36,7 +38,7 @@ def by_name(op, tags, sizes, options):
     "The sizes from `row=2, col=3` in the order of the tags."
     call = lambda: f'{op}({" ".join(tags)!r}, {", ".join(f"{t}={sizes.get(t, n)}" for n, t in enumerate(tags, 2))})'
     for name in sizes:
-        if name not in tags: raise fault(TagError, f'{op}: {name!r} is neither a tag of the result nor an option', tags=' '.join(tags), help=did_you_mean(name, (*tags, *options)))
+        if name not in tags: raise fault(OptionError, f'{op}: there is no option {name!r}, nor an axis of that name', tags=' '.join(tags), help=did_you_mean(name, (*tags, *options)))
     for t in tags:
         if t not in sizes: raise fault(InvalidShape, f'{op}: no size for {t!r}', tags=' '.join(tags), **sizes, help=call())
     return [sizes[t] for t in tags]
@@ -48,7 +50,7 @@ def whole(op, n, name, least=None):
     if least is not None and n < least: raise fault(InvalidShape, f'{op}: {name} is {n}', help=f'it must be at least {least}' + ('; a tensor holds at least one value' if least == 1 else ''))
     return n
 
-# %% ../../nbs/05_construction.ipynb #42689470
+# %% ../../nbs/05_construction.ipynb #c46ebad5
 def filled(op, tags, shape, sizes, value, dtype):
     "The array and tags of a constant tensor."
     tags, shape = measure(op, tags, shape, sizes, ('dtype',))
@@ -57,42 +59,46 @@ def filled(op, tags, shape, sizes, value, dtype):
     return (np.zeros(shape, dtype) if value == 0 else np.full(shape, value, dtype)), tags, None
 
 CONSTANT = dict(samples=[Sample('row col', row=2, col=3), Sample('row col', (2, 3), dtype='i64')], differentiable=False, attach=False,
-                mistakes=[(InvalidShape, lambda f: f('row col', row=2)), (InvalidShape, lambda f: f('row', (0,))), (TagError, lambda f: f('row', rwo=2)), (InvalidShape, lambda f: f('row col', (2,)))])
+                mistakes=[(InvalidShape, lambda f: f('row col', row=2)), (InvalidShape, lambda f: f('row', (0,))), (OptionError, lambda f: f('row', rwo=2)), (InvalidShape, lambda f: f('row col', (2,)))])
 
 @op('construction', torch='torch.zeros', **CONSTANT)
 def zeros(tags,         # names of the axes: 'row col'
           shape=None,   # sizes in that order, or give them by name: row=2, col=3
-          /, *,
+          *,
           dtype='f32',  # number type
-          **sizes)->Tensor:
+          **sizes,       # sizes by name: row=2, col=3
+         )->Tensor:
     "A tensor of zeros."
     return filled('zeros', tags, shape, sizes, 0, dtype)
 
 @op('construction', torch='torch.ones', **CONSTANT)
 def ones(tags,         # names of the axes: 'row col'
          shape=None,   # sizes in that order, or give them by name: row=2, col=3
-         /, *,
+         *,
          dtype='f32',  # number type
-         **sizes)->Tensor:
+         **sizes,       # sizes by name: row=2, col=3
+        )->Tensor:
     "A tensor of ones."
     return filled('ones', tags, shape, sizes, 1, dtype)
 
 @op('construction', torch='torch.empty', **CONSTANT)
 def empty(tags,         # names of the axes: 'row col'
           shape=None,   # sizes in that order, or give them by name: row=2, col=3
-          /, *,
+          *,
           dtype='f32',  # number type
-          **sizes)->Tensor:
+          **sizes,       # sizes by name: row=2, col=3
+         )->Tensor:
     "A tensor of whatever the memory held: for those who write every value before reading one."
     return filled('empty', tags, shape, sizes, None, dtype)
 
-# %% ../../nbs/05_construction.ipynb #c049afe4
+# %% ../../nbs/05_construction.ipynb #72ba43b7
 @op('construction', torch='torch.full', samples=[Sample('row col', 7., row=2, col=3), Sample('row col', (2, 3), 7)], differentiable=False, attach=False,
     mistakes=[(InvalidShape, lambda f: f('row', 7.)), (OptionError, lambda f: f('row', row=3)), (DTypeError, lambda f: f('row', 'seven', row=3))])
 def full(tags,         # names of the axes: 'row col'
          *what,        # the value; or, as in torch and NumPy, the sizes and the value
          dtype=None,   # number type; None: 7. makes f32, 7 makes i64, True makes bool
-         **sizes)->Tensor:
+         **sizes,       # sizes by name: row=2, col=3
+        )->Tensor:
     "A tensor that holds one value everywhere: full('row col', 7., row=2, col=3) or full('row col', (2, 3), 7.)."
     if len(what) not in (1, 2): raise fault(OptionError, f'full: {"no value" if not what else f"{len(what)} positional arguments after the tags"}', help="full('row col', 7., row=2, col=3)")
     value = ingest(what[-1], dtype)
@@ -186,14 +192,15 @@ def linspace(tag,          # name of the axis
     y = np.linspace(start, end, n).astype(dtype.np)
     return y, tags, None
 
-# %% ../../nbs/05_construction.ipynb #555685eb
+# %% ../../nbs/05_construction.ipynb #7a8a6bf1
 @op('construction', torch='torch.eye', samples=[Sample('row col', 3), Sample('row col', row=2, col=3)], differentiable=False, attach=False,
     mistakes=[(InvalidShape, lambda f: f('row col', 0)), (TagError, lambda f: f('row', 3))])
 def eye(tags,         # names of the two axes: 'row col'
         shape=None,   # size of both, or two sizes, or by name: row=2, col=3
-        /, *,
+        *,
         dtype='f32',  # number type
-        **sizes)->Tensor:
+        **sizes,       # sizes by name: row=2, col=3
+       )->Tensor:
     "Ones on the diagonal, zeros elsewhere."
     names = parse(tags)
     if len(names) != 2: raise fault(TagError, 'eye has two axes', tags=' '.join(names), help="eye('row col', 3)")
@@ -246,7 +253,7 @@ def next_seed():
     "A seed for a call that was given none: call k of this process gets at(process seed, k)."
     return int(random.bits(clean(stream['seed']), np.array([next(stream['calls'])], 'u8'))[0])
 
-# %% ../../nbs/05_construction.ipynb #418db046
+# %% ../../nbs/05_construction.ipynb #d405e16e
 def drawn(op, tags, shape, sizes, seed, dtype, fill, *numbers):
     "Array and tags of a random tensor; `fill` is a kernel that writes into a flat array."
     tags, shape = measure(op, tags, shape, sizes, ('seed', 'dtype'))
@@ -257,27 +264,29 @@ def drawn(op, tags, shape, sizes, seed, dtype, fill, *numbers):
     return y, tags, None
 
 RANDOM = dict(samples=[Sample('row col', row=2, col=3, seed=0), Sample('d', 5, seed=7, dtype='f64')], differentiable=False, attach=False,
-              mistakes=[(InvalidShape, lambda f: f('row col', row=2, seed=0)), (OptionError, lambda f: f('row', row=2, seed=.5)), (DTypeError, lambda f: f('row', row=2, seed=0, dtype='i64')), (TagError, lambda f: f('row', row=2, sed=0))])
+              mistakes=[(InvalidShape, lambda f: f('row col', row=2, seed=0)), (OptionError, lambda f: f('row', row=2, seed=.5)), (DTypeError, lambda f: f('row', row=2, seed=0, dtype='i64')), (OptionError, lambda f: f('row', row=2, sed=0))])
 
 @op('construction', torch='torch.rand', **RANDOM)
 def rand(tags,         # names of the axes: 'row col'
          shape=None,   # sizes in that order, or give them by name: row=2, col=3
-         /, *,
+         *,
          seed=None,    # same seed, same numbers; None: another one each call
          dtype='f32',  # a real number type
-         **sizes)->Tensor:
+         **sizes,       # sizes by name: row=2, col=3
+        )->Tensor:
     "Random numbers in [0, 1). Unlike torch, a function of the seed alone."
     return drawn('rand', tags, shape, sizes, seed, dtype, kernels.uniform_, 0, 1)
 
 @op('construction', torch='torch.Tensor.uniform_', **RANDOM)
 def uniform(tags,         # names of the axes: 'row col'
             shape=None,   # sizes in that order, or give them by name: row=2, col=3
-            /, *,
             low=0.,       # least value
             high=1.,      # bound that is not reached
+            *,
             seed=None,    # same seed, same numbers; None: another one each call
             dtype='f32',  # a real number type
-            **sizes)->Tensor:
+            **sizes,       # sizes by name: row=2, col=3
+           )->Tensor:
     "Random numbers in [low, high)."
     real = as_dtype(dtype).np.type
     if not real(low) < real(high): raise fault(OptionError, f'uniform: no number lies in [{low}, {high})', help='low must be less than high')
@@ -286,36 +295,39 @@ def uniform(tags,         # names of the axes: 'row col'
 @op('construction', torch='torch.randn', **RANDOM)
 def randn(tags,         # names of the axes: 'row col'
           shape=None,   # sizes in that order, or give them by name: row=2, col=3
-          /, *,
+          *,
           seed=None,    # same seed, same numbers; None: another one each call
           dtype='f32',  # a real number type
-          **sizes)->Tensor:
+          **sizes,       # sizes by name: row=2, col=3
+         )->Tensor:
     "Random numbers of the standard normal distribution. Unlike torch, a function of the seed alone."
     return drawn('randn', tags, shape, sizes, seed, dtype, kernels.normal_, 0, 1)
 
 @op('construction', torch='torch.normal', **RANDOM)
 def normal(tags,         # names of the axes: 'row col'
            shape=None,   # sizes in that order, or give them by name: row=2, col=3
-           /, *,
            mean=0.,      # centre
            std=1.,       # standard deviation, not negative
+           *,
            seed=None,    # same seed, same numbers; None: another one each call
            dtype='f32',  # a real number type
-           **sizes)->Tensor:
+           **sizes,       # sizes by name: row=2, col=3
+          )->Tensor:
     "Random numbers of a normal distribution: randn * std + mean."
     if not std >= 0: raise fault(OptionError, f'normal: std is {std}', help='a standard deviation is not negative')
     return drawn('normal', tags, shape, sizes, seed, dtype, kernels.normal_, mean, std)
 
-# %% ../../nbs/05_construction.ipynb #ecea574b
+# %% ../../nbs/05_construction.ipynb #897664c6
 @op('construction', torch='torch.bernoulli', **{**RANDOM, 'samples': [Sample('d', d=8, seed=7), Sample('d', d=8, p=.2, seed=7, dtype='bool')],
-    'mistakes': [(InvalidShape, lambda f: f('row', row=2, p=1.5)), (InvalidShape, lambda f: f('row col', row=2)), (TagError, lambda f: f('row', row=2, prob=.2))]})
+    'mistakes': [(InvalidShape, lambda f: f('row', row=2, p=1.5)), (InvalidShape, lambda f: f('row col', row=2)), (OptionError, lambda f: f('row', row=2, prob=.2))]})
 def bernoulli(tags,         # names of the axes: 'row col'
               shape=None,   # sizes in that order, or give them by name: row=2, col=3
-              /, *,
               p=.5,         # probability of a 1
+              *,
               seed=None,    # same seed, same numbers; None: another one each call
               dtype='f32',  # any number type
-              **sizes)->Tensor:
+              **sizes,       # sizes by name: row=2, col=3
+             )->Tensor:
     "1 with probability p, else 0; the dropout mask of a seed keeps where bernoulli(p=1 - rate) of that seed is 1."
     if not 0 <= p <= 1: raise fault(InvalidShape, f'bernoulli: p is {p}', help='a probability lies between 0 and 1')
     tags, shape = measure('bernoulli', tags, shape, sizes, ('p', 'seed', 'dtype'))
@@ -327,26 +339,28 @@ def bernoulli(tags,         # names of the axes: 'row col'
 @op('construction', **RANDOM)
 def gumbel(tags,         # names of the axes: 'row col'
            shape=None,   # sizes in that order, or give them by name: row=2, col=3
-           /, *,
+           *,
            seed=None,    # same seed, same numbers; None: another one each call
            dtype='f32',  # a real number type
-           **sizes)->Tensor:
+           **sizes,       # sizes by name: row=2, col=3
+          )->Tensor:
     "Random numbers of the Gumbel distribution: the argmax of logits + gumbel draws a class with its softmax probability."
     def fill(out, seed):
         for s in random.pieces(out.size): out[s] = random.gumbel(seed, random.counters(s))
     return drawn('gumbel', tags, shape, sizes, seed, dtype, fill)
 
-# %% ../../nbs/05_construction.ipynb #4f155a5e
-@op('construction', torch='torch.randint', samples=[Sample('d', 8, low=-3, high=5, seed=7)], differentiable=False, attach=False,
+# %% ../../nbs/05_construction.ipynb #5283106e
+@op('construction', torch='torch.randint', samples=[Sample('d', 8, -3, 5, seed=7)], differentiable=False, attach=False,
     mistakes=[(OptionError, lambda f: f('d', d=3, low=2, high=2, seed=0)), (OptionError, lambda f: f('d', d=3, seed=0)), (DTypeError, lambda f: f('d', d=3, high=300, dtype='i8')), (InvalidShape, lambda f: f('row col', row=2, high=3))])
 def randint(tags,         # names of the axes: 'row col'
             shape=None,   # sizes in that order, or give them by name: row=2, col=3
-            /, *,
             low=0,        # least value
             high=None,    # bound that is not reached
+            *,
             seed=None,    # same seed, same numbers; None: another one each call
             dtype='i64',  # a whole number type
-            **sizes)->Tensor:
+            **sizes,       # sizes by name: row=2, col=3
+           )->Tensor:
     "Random whole numbers from low to high - 1."
     if high is None: raise fault(OptionError, 'randint: no bound', help=f'randint({" ".join(parse(tags))!r}, ..., high=10)')
     low, high, dtype = whole('randint', low, 'low'), whole('randint', high, 'high'), as_dtype(dtype)

@@ -4,51 +4,52 @@
 
 # %% auto #0
 __all__ = ['inverse', 'one_new', 'rename', 'permute', 'transposed', 'align_to', 'insert_axis', 'squeeze', 'factors', 'split',
-           'fusible', 'merge', 'flatten', 'reshape', 'broadcast_to', 'placed', 'narrow', 'pairs', 'entry', 'select',
-           'span', 'slice', 'getitem', 'positional', 'setitem', 'unbind', 'diagonal', 'view_with_strides',
-           'materialize', 'contiguous', 'cast', 'to']
+           'fusible', 'merge', 'flatten', 'reshape', 'broadcast_to', 'narrow', 'pairs', 'entry', 'select', 'span',
+           'slice', 'getitem', 'positional', 'setitem', 'unbind', 'diagonal', 'view_with_strides', 'materialize',
+           'contiguous', 'cast', 'to']
 
-# %% ../../nbs/15_structure.ipynb #4e1a11f0
+# %% ../../nbs/15_structure.ipynb #50ebfad6
 import builtins, operator
 import numpy as np
 from functools import lru_cache
 from math import prod
-from ..autograd import Sample, op, mode
+from ..autograd import Part, Sample, mode, op
 from ..dtypes import as_dtype
 from ..errors import DTypeError, GradientCastUnsupported, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedView, did_you_mean, fault
 from .pointwise import fold
 from ..tags import align, locate, parse, replaced, route, without
 from ..tensor import Tensor, wrap
 
-# %% ../../nbs/15_structure.ipynb #24810690
+# %% ../../nbs/15_structure.ipynb #ac7c3c0b
 @lru_cache(4096)
 def inverse(order): return tuple([order.index(i) for i in range(len(order))])
 
 def one_new(x, op, tag, free=()):
     "`tag` parsed: exactly one, and no other axis of x outside `free` has it."
     tags = parse(tag)
-    if len(tags) != 1: raise fault(TagError, f'{op}: one name is wanted', given=' '.join(tags), x=x)
+    if len(tags) != 1: raise fault(TagError, f'{op}: one name is wanted, {len(tags)} given', x=x, help=f'x.{op}(..., {(tags or ("d",))[0]!r})')
     if tags[0] in x.tags and tags[0] not in free: raise fault(TagError, f'{op}: the name {tags[0]!r} is taken', x=x, help='choose a name that x does not have')
     return tags[0]
 
-@op('structure', samples=[Sample('row=2 col=3', 'a b'), Sample('row=2 col=3', row='col', col='row')],
+@op('structure', view=True, samples=[Sample('row=2 col=3', 'a b'), Sample('row=2 col=3', row='col', col='row')],
     mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), e='f')), (TagError, lambda f: f(Tensor([[1.]], 'd e'), d='e')), (TagError, lambda f: f(Tensor([1.], 'd'), 'a b'))])
-def rename(x:Tensor,   # any tags
-           /, *tags,   # new names of all axes, in order
-           **names,    # or of some: old='new'
+def rename(self:Tensor,  # any tags
+           *tags,        # new names of all axes, in order
+           **names,      # or of some: old='new'
           )->Tensor:
     "The same axes under other names; a view. x.rename('a b') or x.rename(row='a')."
+    x = self
+    locate(x, 'rename', *names)
     if tags and names: raise fault(OptionError, 'rename: all names at once, or some by name, not both', x=x, help="x.rename('a b') or x.rename(old='new')")
     if not names:
         new = parse(*tags)
         if len(new) != x.ndim: raise fault(TagError, f'rename: {len(new)} names for {x.ndim} axes', x=x, names=' '.join(new), help="x.rename(old='new') renames some of them")
     else:
-        locate(x, 'rename', *names)
         new = parse(tuple([names.get(t, t) for t in x.tags]))
     return x.data.view(), new, (lambda g: g,)
 
-# %% ../../nbs/15_structure.ipynb #cdf49b41
-@op('structure', samples=[Sample('a=2 b=3 c=2', 'c a b'), Sample('row=2 col=3', 'row', 'col')], torch='torch.permute',
+# %% ../../nbs/15_structure.ipynb #4b13595d
+@op('structure', view=True, samples=[Sample('a=2 b=3 c=2', 'c a b'), Sample('row=2 col=3', 'row', 'col')], torch='torch.permute',
     mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'row col'), 'col')), (TagError, lambda f: f(Tensor([[1.]], 'row col'), 'col rwo')), (TagError, lambda f: f(Tensor([[1.]], 'row col'), 1, 0))])
 def permute(x:Tensor,  # any tags
             *tags,     # all of them in the order wanted
@@ -67,8 +68,8 @@ def transposed(self):
 
 Tensor.T = property(transposed, doc=transposed.__doc__)
 
-# %% ../../nbs/15_structure.ipynb #3c761a69
-@op('structure', samples=[Sample('row=2 col=3', 'col batch row')], mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'row col'), 'row batch'))])
+# %% ../../nbs/15_structure.ipynb #db615240
+@op('structure', view=True, samples=[Sample('row=2 col=3', 'col batch row')], mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'row col'), 'row batch'))])
 def align_to(x:Tensor,  # any tags
              *tags,     # the tags of the result: all of x's and perhaps more
             )->Tensor:
@@ -80,7 +81,7 @@ def align_to(x:Tensor,  # any tags
     back, middle = tuple([kept.index(t) for t in old]), tuple([shape[old.index(t)] for t in kept])
     return y if y is not x.data else y.view(), new, (lambda g: g.reshape(middle).transpose(back),)
 
-@op('structure', samples=[Sample('row=2 col=3', 'batch'), Sample('row=2 col=3', 'batch', -1)], torch='torch.unsqueeze',
+@op('structure', view=True, samples=[Sample('row=2 col=3', 'batch'), Sample('row=2 col=3', 'batch', -1)], torch='torch.unsqueeze',
     mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'd')), (IndexOutOfBounds, lambda f: f(Tensor([1.], 'd'), 'e', 3))])
 def insert_axis(x:Tensor,  # any tags
                 tag,       # name of the new axis
@@ -93,7 +94,7 @@ def insert_axis(x:Tensor,  # any tags
     shape = x.shape
     return np.expand_dims(x.data, at), parse(x.tags[:at] + (tag,) + x.tags[at:]), (lambda g: g.reshape(shape),)
 
-@op('structure', samples=[Sample('row=2 one=1', 'one'), Sample('a=1 row=2 b=1', 'a b')], torch='torch.squeeze',
+@op('structure', view=True, samples=[Sample('row=2 one=1', 'one'), Sample('a=1 row=2 b=1', 'a b')], torch='torch.squeeze',
     mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd')), (TagError, lambda f: f(Tensor([1.], 'd'), 'e')), (TagError, lambda f: f(Tensor([1.], 'd')))])
 def squeeze(x:Tensor,  # any tags
             *tags,     # axes of size 1 to drop
@@ -106,13 +107,13 @@ def squeeze(x:Tensor,  # any tags
         if shape[i] != 1: raise fault(InvalidShape, f'squeeze: {x.tags[i]!r} has size {shape[i]}', x=x, help=f'x.select({x.tags[i]}=0) takes one entry of it, x.sum({x.tags[i]!r}) adds them up')
     return x.data.squeeze(drop), without(x.tags, parse(*tags)), (lambda g: g.reshape(shape),)
 
-# %% ../../nbs/15_structure.ipynb #b60aa140
+# %% ../../nbs/15_structure.ipynb #2d85d699
 def factors(x, op, total, tags, shape, sizes):
     "Sizes of the new axes `tags`, whose product is `total`; one of them may be left out and is worked out."
+    for t in sizes:
+        if t not in tags: raise fault(TagError, f'{op}: {t!r} is not an axis of the result', x=x, tags=' '.join(tags), help=did_you_mean(t, tags, 'they are'))
     if shape is not None and sizes: raise fault(InvalidShape, f'{op}: sizes given twice', x=x, shape=shape, **sizes, help='by position or by name')
     if shape is None:
-        for t in sizes:
-            if t not in tags: raise fault(TagError, f'{op}: {t!r} is not one of the new axes', x=x, tags=' '.join(tags), help=did_you_mean(t, tags, 'they are'))
         shape = [sizes.get(t) for t in tags]
     else:
         shape = [None if n == -1 else n for n in (shape if np.iterable(shape) else (shape,))]
@@ -128,15 +129,17 @@ def factors(x, op, total, tags, shape, sizes):
     if open_: shape[open_[0]] = total // known
     return tuple([operator.index(n) for n in shape])
 
-@op('structure', samples=[Sample('t=2 d=6', 'd', 'head feat', (2, 3)), Sample('d=6', 'd', 'head d', head=3)], torch='torch.unflatten',
+@op('structure', view=True, samples=[Sample('t=2 d=6', 'd', 'head feat', (2, 3)), Sample('d=6', 'd', 'head d', head=3)], torch='torch.unflatten',
     mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2., 3.], 'd'), 'd', 'a b', (2, 2))), (TagError, lambda f: f(Tensor([[1., 2.]], 'c d'), 'd', 'a c', (2, 1))), (TagError, lambda f: f(Tensor([1.], 'd'), 'd', 'a b', c=1)),
               (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 'a b'))])
-def split(x:Tensor,    # any tags
-          tag,         # axis to factor
-          tags,        # names of its factors, outermost first
-          shape=None,  # their sizes in that order, or by name: head=4; one may be left out
-          /, **sizes)->Tensor:
+def split(self:Tensor,  # any tags
+          tag,          # axis to factor
+          tags,         # names of its factors, outermost first
+          shape=None,   # their sizes in that order; one may be -1
+          **sizes,      # or by name: head=4; one may be left out
+         )->Tensor:
     "One axis as several; a view. Unlike torch.split, which cuts an axis into pieces."
+    x = self
     (i,), new = locate(x, 'split', tag), parse(tags)
     for t in new:
         if t in x.tags and t != x.tags[i]: raise fault(TagError, f'split: the name {t!r} is taken', x=x, tags=' '.join(new), help='choose names that x does not have')
@@ -145,13 +148,13 @@ def split(x:Tensor,    # any tags
     sized = factors(x, 'split', old[i], new, shape, sizes)
     return x.data.reshape(old[:i] + sized + old[i + 1:]), parse(x.tags[:i] + new + x.tags[i + 1:]), (lambda g: g.reshape(old),)
 
-# %% ../../nbs/15_structure.ipynb #30fe3442
+# %% ../../nbs/15_structure.ipynb #85f6b484
 def fusible(shape, strides):
     "Whether axes of these sizes and strides can be walked as one: each step of an axis is a whole turn of the next."
     walk = [(n, s) for n, s in zip(shape, strides) if n != 1]
     return all(s == m * t for (_, s), (m, t) in zip(walk, walk[1:]))
 
-@op('structure', samples=[Sample('t=2 head=2 feat=3', 'd', 'head feat'), Sample('a=2 b=3', 'b', 'a b')], torch='torch.flatten',
+@op('structure', view=True, samples=[Sample('t=2 head=2 feat=3', 'd', 'head feat'), Sample('a=2 b=3', 'b', 'a b')], torch='torch.flatten',
     mistakes=[(UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'a b').permute('b a'), 'd', 'b a')), (TagError, lambda f: f(Tensor([[[1.]]], 'a b c'), 'd', 'a c')),
               (TagError, lambda f: f(Tensor([[[1.]]], 'a b c'), 'c', 'a b')), (TagError, lambda f: f(Tensor([[1.]], 'a b'), 'd', 'b a'))])
 def merge(x:Tensor,  # any tags
@@ -173,8 +176,8 @@ def merge(x:Tensor,  # any tags
                     help=f'x.contiguous().merge({tag!r}, {" ".join(parse(*tags))!r}) copies first')
     return a.reshape(shape[:i] + (prod(shape[i:j]),) + shape[j:]), parse(x.tags[:i] + (tag,) + x.tags[j:]), (lambda g: g.reshape(shape),)
 
-# %% ../../nbs/15_structure.ipynb #a0e1aa8e
-@op('structure', samples=[Sample('t=2 d=3', 'd', (6,)) if False else Sample('t=2 d=3', 'flat')], torch='torch.flatten', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'a b'))])
+# %% ../../nbs/15_structure.ipynb #1db03ca8
+@op('structure', view=True, samples=[Sample('t=2 d=3', 'd', (6,)) if False else Sample('t=2 d=3', 'flat')], torch='torch.flatten', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'a b'))])
 def flatten(x:Tensor,  # any tags
             tag,       # name of the one axis of the result
            )->Tensor:
@@ -182,29 +185,33 @@ def flatten(x:Tensor,  # any tags
     tag, shape = one_new(x, 'flatten', tag, x.tags), x.shape
     return x.data.reshape(-1), parse(tag), (lambda g: g.reshape(shape),)
 
-@op('structure', samples=[Sample('t=2 d=6', 'a b', (4, 3)), Sample('t=2 d=6', 'a b', a=4)], torch='torch.reshape', mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2., 3.], 'd'), 'a b', (2, 2)))])
-def reshape(x:Tensor,    # any tags
-            tags,        # tags of the result
-            shape=None,  # their sizes in that order, or by name: a=2; one may be left out
-            /, **sizes)->Tensor:
+@op('structure', view=True, samples=[Sample('t=2 d=6', 'a b', (4, 3)), Sample('t=2 d=6', 'a b', a=4)], torch='torch.reshape', mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2., 3.], 'd'), 'a b', (2, 2)))])
+def reshape(self:Tensor,  # any tags
+            tags,         # tags of the result
+            shape=None,   # their sizes in that order; one may be -1
+            **sizes,      # or by name: a=2; one may be left out
+           )->Tensor:
     "The values in the order of the tags under new axes; a view if x is contiguous, else a copy. split and merge say which axes are meant."
+    x = self
     new, old = parse(tags), x.shape
     sized = factors(x, 'reshape', x.data.size, new, shape, sizes)
     return x.data.reshape(sized), new, (lambda g: g.reshape(old),)
 
-# %% ../../nbs/15_structure.ipynb #6fb439ac
-@op('structure', samples=[Sample('col=3', 'row col', (2, 3)), Sample('row=1 col=3', 'col row', row=2)], torch='torch.broadcast_to',
+# %% ../../nbs/15_structure.ipynb #67d8f7dd
+@op('structure', view=True, samples=[Sample('col=3', 'row col', (2, 3)), Sample('row=1 col=3', 'col row', row=2)], torch='torch.broadcast_to',
     mistakes=[(ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), 'd', (3,))), (TagError, lambda f: f(Tensor([1., 2.], 'd'), 'e', (3,))), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'e d'))])
-def broadcast_to(x:Tensor,    # any tags
-                 tags,        # tags of the result: all of x's and perhaps more
-                 shape=None,  # sizes in that order, or by name: row=2; x's own may be left out
-                 /, **sizes)->Tensor:
+def broadcast_to(self:Tensor,  # any tags
+                 tags,         # tags of the result: all of x's and perhaps more
+                 shape=None,   # sizes in that order
+                 **sizes,      # or by name: row=2; those of x may be left out
+                )->Tensor:
     "Repeated along new axes and axes of size 1 by a stride of 0; a view that cannot be written to."
+    x = self
     new, own, old = parse(tags), x.tags, x.shape
     if not set(own) <= set(new): raise fault(TagError, f'broadcast_to: {" ".join(t for t in own if t not in new)!r} is missing', x=x, tags=' '.join(new), help='an axis never disappears; name every axis of x')
+    for t in sizes:
+        if t not in new: raise fault(TagError, f'broadcast_to: {t!r} is not an axis of the result', x=x, tags=' '.join(new), help=did_you_mean(t, new, 'they are'))
     if shape is None:
-        for t in sizes:
-            if t not in new: raise fault(TagError, f'broadcast_to: {t!r} is not a tag of the result', x=x, tags=' '.join(new), help=did_you_mean(t, new, 'they are'))
         shape = tuple([sizes[t] if t in sizes else old[own.index(t)] if t in own else None for t in new])
         if None in shape: raise fault(InvalidShape, f'broadcast_to: no size for {new[shape.index(None)]!r}', x=x, help=f'broadcast_to({" ".join(new)!r}, {new[shape.index(None)]}=2)')
     elif sizes: raise fault(InvalidShape, 'broadcast_to: sizes given twice', x=x, shape=shape, **sizes)
@@ -215,14 +222,8 @@ def broadcast_to(x:Tensor,    # any tags
         if t in own and (m := old[own.index(t)]) != n and m != 1: raise fault(ShapeMismatch, f'broadcast_to over {t!r}: only size 1 can be repeated', x=x, wanted=wrap(np.broadcast_to(x.data.dtype.type(0), shape), new), help=f'x.repeat({t!r}, n) tiles an axis')
     return np.broadcast_to(align(x.data, own, new), shape), new, (lambda g: fold(g, new, own, old),)
 
-# %% ../../nbs/15_structure.ipynb #4afd0bd9
-def placed(g, index, shape):
-    "`g` at `index` of zeros."
-    out = np.zeros(shape, g.dtype)
-    out[index] = g
-    return out
-
-@op('structure', samples=[Sample('d=4', 'd', 1, 2), Sample('row=3 col=2', 'row', 0, 1)], torch='torch.narrow',
+# %% ../../nbs/15_structure.ipynb #07fcf28b
+@op('structure', view=True, samples=[Sample('d=4', 'd', 1, 2), Sample('row=3 col=2', 'row', 0, 1)], torch='torch.narrow',
     mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd', 0, 0)), (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', 1, 2)), (TagError, lambda f: f(Tensor([1.], 'd'), 'e', 0, 1))])
 def narrow(x:Tensor,  # any tags
            tag,       # axis to cut
@@ -234,9 +235,9 @@ def narrow(x:Tensor,  # any tags
     if length < 1: raise fault(InvalidShape, f'narrow of {tag!r}: length {length}', x=x, help='a tensor holds at least one value')
     if start < 0 or start + length > shape[i]: raise fault(IndexOutOfBounds, f'narrow of {tag!r}: {start} to {start + length} of {shape[i]}', x=x, help=f'x.slice({x.tags[i]}=slice({start}, {start + length})) counts from the end and clips')
     index = (builtins.slice(None),) * i + (builtins.slice(start, start + length),)
-    return x.data[index], x.tags, (lambda g: placed(g, index, shape),)
+    return x.data[index], x.tags, (lambda g: Part(index, g),)
 
-# %% ../../nbs/15_structure.ipynb #fb5b5eb5
+# %% ../../nbs/15_structure.ipynb #c062f9ec
 def pairs(x, op, where, by_tag):
     "The dict of tag -> index that a call names, tags checked."
     if where is not None:
@@ -253,20 +254,20 @@ def entry(x, op, tag, i):
     if not -n <= k < n: raise fault(IndexOutOfBounds, f'{op} of {tag!r}: {k} of {n}', x=x, help=f'{-n} to {n - 1}')
     return k + n if k < 0 else k
 
-@op('structure', samples=[Sample('row=3 col=2', row=-1), Sample('a=2 b=3 c=2', a=1, c=0)], torch='torch.select',
+@op('structure', view=True, samples=[Sample('row=3 col=2', row=-1), Sample('a=2 b=3 c=2', a=1, c=0)], torch='torch.select',
     mistakes=[(IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), d=2)), (TagError, lambda f: f(Tensor([1.], 'd'), e=0)), (OptionError, lambda f: f(Tensor([1.], 'd'), d=.5))])
-def select(x:Tensor,     # any tags
-           tag=None,     # as select('row', -1), or a dict {'row': -1}
-           index=None,   # the index, if a tag came before it
-           /, **by_tag,  # or by name: row=-1, col=0; negative ones count from the end
+def select(self:Tensor,  # any tags
+           *where,       # a tag and an index, or a dict {'row': -1}
+           **by_tag,     # or by name: row=-1, col=0; negative ones count from the end
           )->Tensor:
     "One index of an axis, or of several; those axes go. A view."
-    by_tag = pairs(x, 'select', {tag: index} if isinstance(tag, str) else tag, by_tag)
+    x = self
+    by_tag = pairs(x, 'select', (dict([where]) if len(where) == 2 and isinstance(where[0], str) else where[0] if len(where) == 1 else where) if where else None, by_tag)
     at = tuple([entry(x, 'select', t, by_tag[t]) if t in by_tag else builtins.slice(None) for t in x.tags])
     shape = x.shape
-    return x.data[at + (...,)], without(x.tags, by_tag), (lambda g: placed(g, at, shape),)
+    return x.data[at + (...,)], without(x.tags, by_tag), (lambda g: Part(at, g),)
 
-# %% ../../nbs/15_structure.ipynb #7d0fcffd
+# %% ../../nbs/15_structure.ipynb #9de19b0f
 def span(x, op, tag, s):
     "A slice of the axis `tag` in plain numbers."
     n = x.shape[x.tags.index(tag)]
@@ -278,18 +279,19 @@ def span(x, op, tag, s):
     if stop <= start: raise fault(InvalidShape, f'{op} of {tag!r}: {start} to {stop} is empty', x=x, help='a tensor holds at least one value')
     return builtins.slice(start, stop, step)
 
-@op('structure', samples=[Sample('row=3 col=4', row=slice(1, None), col=slice(1, -1)), Sample('d=5', d=(0, 5, 2))],
-    mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), d=slice(2, None))), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), d=slice(None, None, -1))), (TagError, lambda f: f(Tensor([1.], 'd'), e=slice(0, 1))), (OptionError, lambda f: f(Tensor([1.], 'd'), d=0))])
-def slice(x:Tensor,     # any tags
+@op('structure', view=True, samples=[Sample('row=3 col=4', row=builtins.slice(1, None), col=builtins.slice(1, -1)), Sample('d=5', d=(0, 5, 2))],
+    mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), d=(2, None))), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), d=(None, None, -1))), (TagError, lambda f: f(Tensor([1.], 'd'), e=(0, 1))), (OptionError, lambda f: f(Tensor([1.], 'd'), d=0))])
+def slice(self:Tensor,  # any tags
           ranges=None,  # a dict {'row': slice(1, None)}
-          /, **by_tag,  # or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python, step at least 1
+          **by_tag,     # or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python, step at least 1
          )->Tensor:
     "A range of each named axis. A view; a step above 1 in a graph makes a copy."
+    x = self
     by_tag = pairs(x, 'slice', ranges, by_tag)
     at, shape = tuple([span(x, 'slice', t, by_tag[t]) if t in by_tag else builtins.slice(None) for t in x.tags]), x.shape
     y = x.data[at + (...,)]
     if x.node is not None and mode.grad and any(s.step not in (1, None) for s in at): y = y.copy()
-    return y, x.tags, (lambda g: placed(g, at, shape),)
+    return y, x.tags, (lambda g: Part(at, g),)
 
 # %% ../../nbs/15_structure.ipynb #69f72b82
 def getitem(self, where):
@@ -312,8 +314,8 @@ def setitem(self, where, value): raise fault(OptionError, 'a tensor is not chang
 
 Tensor.__getitem__, Tensor.__setitem__ = getitem, setitem
 
-# %% ../../nbs/15_structure.ipynb #3842f104
-@op('structure', composed=True, samples=[Sample('t=2 d=3', 't')], torch='torch.unbind', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e'))])
+# %% ../../nbs/15_structure.ipynb #0d5785aa
+@op('structure', view=True, composed=True, samples=[Sample('t=2 d=3', 't')], torch='torch.unbind', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e'))])
 def unbind(x:Tensor,  # any tags
            tag,       # axis to take apart
           )->list:
@@ -321,11 +323,12 @@ def unbind(x:Tensor,  # any tags
     (i,) = locate(x, 'unbind', tag)
     return [select(x, tag, k) for k in range(x.shape[i])]
 
-# %% ../../nbs/15_structure.ipynb #9ef539d3
-@op('structure', samples=[Sample('i=2 k=2 j=3', 'i', 'k', 'd'), Sample('i=2 k=3', 'i', 'k', 'i')], torch='torch.diagonal',
+# %% ../../nbs/15_structure.ipynb #c59d90c6
+@op('structure', view=True, samples=[Sample('i=2 k=2 j=3', 'i', 'k', 'd'), Sample('i=2 k=3', 'i', 'k', 'i')], torch='torch.diagonal',
     mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'i k'), 'i', 'i', 'd')), (TagError, lambda f: f(Tensor([[[1.]]], 'i k j'), 'i', 'k', 'j'))])
 def diagonal(x:Tensor,  # any tags
-             a, b,      # the two axes walked together
+             a,         # an axis
+             b,         # another, walked together with it
              out,       # name of the diagonal, which comes last
             )->Tensor:
     "The entries where two axes have the same index; a view."
@@ -338,8 +341,8 @@ def diagonal(x:Tensor,  # any tags
         return full
     return x.data.diagonal(0, i, j), parse(without(x.tags, (x.tags[i], x.tags[j])) + (out,)), (rule,)
 
-# %% ../../nbs/15_structure.ipynb #f8702d5b
-@op('structure', samples=[Sample('d=5', 'window tap', (3, 3), (1, 1)), Sample('d=4', 'd', (4,), (-1,), 3)], torch='torch.as_strided',
+# %% ../../nbs/15_structure.ipynb #2eca8f3d
+@op('structure', view=True, samples=[Sample('d=5', 'window tap', (3, 3), (1, 1)), Sample('d=4', 'd', (4,), (-1,), 3)], torch='torch.as_strided',
     mistakes=[(InvalidDataLength, lambda f: f(Tensor([1., 2.], 'd'), 'e', (3,), (1,))), (UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'a b').T, 'e', (3,), (1,))), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'a b', (3,), (1,)))])
 def view_with_strides(x:Tensor,  # any tags, contiguous
                       tags,      # tags of the view
@@ -360,14 +363,14 @@ def view_with_strides(x:Tensor,  # any tags, contiguous
     def rule(g): return np.bincount(walk(np.arange(a.size)).reshape(-1), g.reshape(-1), a.size).astype(g.dtype).reshape(old)
     return walk(a.reshape(-1)), new, (rule,)
 
-# %% ../../nbs/15_structure.ipynb #8b6991b4
+# %% ../../nbs/15_structure.ipynb #4ce7bb7b
 @op('structure', samples=[Sample('row=2 col=3')], torch='torch.clone', mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), dim=0))])
 def materialize(x:Tensor,  # any tags
                )->Tensor:
     "A contiguous copy."
     return x.data.copy(), x.tags, (lambda g: g,)
 
-@op('structure', samples=[Sample('row=2 col=3')], torch='torch.Tensor.contiguous', mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), dim=0))])
+@op('structure', view=True, samples=[Sample('row=2 col=3')], torch='torch.Tensor.contiguous', mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), dim=0))])
 def contiguous(x:Tensor,  # any tags
               )->Tensor:
     "The values one after another in the order of the tags; x's own memory if they are, else a copy."
