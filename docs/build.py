@@ -1,8 +1,6 @@
-"""The site, in one command: `python docs/build.py` renders nbs/, tutorials/, the API and the appendices into docs/_build/html.
+"""The site, in one command: `python docs/build.py` runs nbs/ and tutorials/ and renders them, the API and the appendices into docs/_build/html.
 
-    --execute   run every notebook first (two at a time; one whose code and library are unchanged since its last run is reused)
-    --strict    exit 1 when Sphinx warned
-    --extra DIR render the notebooks of one more folder (to try a draft)
+Notebooks run two at a time; one whose code and library are unchanged since its last good run is not run again.
 """
 import argparse, base64, hashlib, inspect, json, os, re, shutil, subprocess, sys, tarfile, tempfile, time
 from concurrent.futures import ThreadPoolExecutor
@@ -127,10 +125,11 @@ def api_pages(chapters):
     "One page per module for the public names; returns the page names in reading order."
     try: import fucinalib as fl
     except Exception as e: print(f'docs: no API reference, fucinalib does not import ({type(e).__name__}: {e})'); return []
-    ops = set(getattr(sys.modules.get('fucinalib.autograd'), 'registry', {}))
+    ops = set(getattr(fl, 'registry', {}))
     groups = {}
-    for n in getattr(fl, '__all__', []):
-        o = getattr(fl, n)
+    for n in sorted({*getattr(fl, '__all__', []), *ops}):  # __all__ leaves out sum, max and other names of Python's own
+        try: o = getattr(fl, n)
+        except Exception as e: print(f'docs: fucinalib.{n} is named but not there ({type(e).__name__}: {e})'); continue
         mod = getattr(o, '__module__', None) or 'fucinalib'
         if inspect.ismodule(o) or not mod.startswith('fucinalib') or not (callable(o) or inspect.isclass(o)): continue
         groups.setdefault(mod.removeprefix('fucinalib').lstrip('.') or 'fucinalib', []).append((n, o))
@@ -142,8 +141,8 @@ def api_pages(chapters):
         doc = (sys.modules[full].__doc__ or '').strip().split('\n')[0] if full in sys.modules else ''
         text = [full, '='*len(full), '', doc, '']
         if m in told: text += [f':doc:`/{told[m][0]}/{told[m][1]}` is the source of this module and explains it.', '']
-        if any(n in ops for n, _ in names): text += ['Each function here is also a method of its first operand: ``fl.relu(x)`` and ``x.relu()`` are one op.' if m == 'ops.unary' else
-                                                     'Each op here is also a method of its first operand: ``fl.op(x, ...)`` and ``x.op(...)`` are the same.', '']
+        if example := next((n for n, _ in names if n in ops), None):
+            text += [f'An operation is also a method of its first operand: ``fl.{example}(x, ...)`` and ``x.{example}(...)`` are the same.', '']
         text += ['.. currentmodule:: fucinalib', '', '.. autosummary::', '   :nosignatures:', ''] + [f'   {n}' for n, _ in names] + ['']
         for n, o in names:
             if inspect.isclass(o):
@@ -153,12 +152,12 @@ def api_pages(chapters):
         write(SRC/'api'/f'{m.replace(".", "_")}.rst', '\n'.join(text))
     return [f'api/{m.replace(".", "_")}' for m in order]
 
-def appendix_pages():
+def appendix_pages(chapters):
     sys.path.insert(0, str(DOCS)); import pages
-    out = []
+    pages.CHAPTERS[:], out = chapters, []
     for slug, name, f in pages.PAGES:
         try: body = f()
-        except Exception as e: print(f'docs: appendix {slug} failed: {type(e).__name__}: {e}'); continue
+        except Exception as e: pages.PROBLEMS.append(f'appendix {slug} failed: {type(e).__name__}: {e}'); continue
         write(SRC/'appendix'/f'{slug}.md', f'# {name}\n\n{body}\n'); out.append(f'appendix/{slug}')
     return out, pages
 
@@ -171,12 +170,15 @@ def subtitle(nb):
 
 def chapter_list(rows):
     "rows of (folder, stem, title, subtitle) as the table of contents on the landing page."
-    return ':::{container} contents\n' + '\n'.join(f'- [{t}]({f}/{s}.ipynb) {sub}' for f, s, t, sub in rows) + '\n:::\n'
+    number = lambda f, s: f'{int(s[:2])}. ' if f == 'nbs' and s[:2].isdigit() else ''
+    return ':::{container} contents\n' + '\n'.join(f'- [{number(f, s)}{t}]({f}/{s}.ipynb) {sub}' for f, s, t, sub in rows) + '\n:::\n'
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument('--execute', action='store_true'); ap.add_argument('--strict', action='store_true'); ap.add_argument('--extra')
+    ap.add_argument('--committed', action='store_true', help='show the outputs that are committed; run only notebooks that have none')
+    ap.add_argument('--strict', action='store_true', help='exit 1 when Sphinx warned')
+    ap.add_argument('--extra', metavar='DIR', help='render the notebooks of one more folder, to try a draft')
     args = ap.parse_args(); t0 = time.time()
     os.environ.update(PYTHONPATH=os.pathsep.join([str(ROOT)] + [p for p in [os.environ.get('PYTHONPATH')] if p]),
                       MATPLOTLIBRC=str(DOCS/'matplotlibrc'), OPENBLAS_THREAD_TIMEOUT='4')
@@ -190,7 +192,7 @@ def main():
     libhash, failed = library_hash(), []
     def run(book):
         folder, path, nb = book
-        if not (args.execute or blank(nb)): return book
+        if args.committed and not blank(nb): return book
         nb, err, sec = execute(path, nb, libhash)
         if sec: print(f'docs: ran {folder}/{path.name} in {sec:.0f} s' + (f', FAILED: {err}' if err else ''), flush=True)
         if err: failed.append(path.name)
@@ -203,7 +205,7 @@ def main():
     for d in folders:  # pictures that notebooks refer to
         for f in d.rglob('*'):
             if f.suffix in ('.svg', '.png', '.jpg') and '.ipynb_checkpoints' not in f.parts: (SRC/d.name/f.relative_to(d)).parent.mkdir(parents=True, exist_ok=True); shutil.copy(f, SRC/d.name/f.relative_to(d))
-    appendix, pages = appendix_pages()
+    appendix, pages = appendix_pages(chapters)
 
     rows = [(f, p.stem, title(nb, p.stem), subtitle(nb)) for f, p, nb in books]
     num = lambda s: int(m[0]) if (m := re.match(r'\d+', s)) else 99
@@ -213,8 +215,8 @@ def main():
     listing = '\n'.join(f'### {k}\n\n{chapter_list(v)}' for k, v in parts.items() if v)
     named = lambda f, s, t: f'{num(s)}. {t} <{f}/{s}>' if f == 'nbs' and s[0].isdigit() else f'{f}/{s}'
     trees = ''.join(toctree(k, [named(f, s, t) for f, s, t, _ in v]) for k, v in parts.items())
-    if api: write(SRC/'api'/'index.md', '# Reference\n\nThe public names of `fucinalib`, by module.\n\n```{toctree}\n:maxdepth: 1\n\n' + '\n'.join(a.removeprefix('api/') for a in api) + '\n```\n')
-    trees += toctree('Reference', (['api/index'] if api else []) + appendix)
+    if api: write(SRC/'api'/'index.md', '# Names by module\n\nThe public names of `fucinalib`, by module.\n\n```{toctree}\n:maxdepth: 1\n\n' + '\n'.join(a.removeprefix('api/') for a in api) + '\n```\n')
+    trees += toctree('Reference', (['Names by module <api/index>'] if api else []) + appendix)
     first = lambda folder: next((f'{f}/{s}.ipynb' for f, s, *_ in rows if f == folder), 'index.md')
     text = (DOCS/'index.md').read_text()
     for k, v in {'chapters': listing, 'toctrees': trees, 'picture': pages.picture(), 'first_chapter': first('nbs'),
@@ -226,11 +228,23 @@ def main():
                             capture_output=True, text=True)
     warnings = [re.sub(r'\x1b\[[0-9;]*m', '', s).replace(f'{SRC}/', '') for s in sphinx.stderr.splitlines() if s.strip()]
     for w in warnings: print('sphinx:', w)
+    write_texts(OUT/'html')
     outside = loads_from_outside(OUT/'html')
     for s in outside: print('docs: loads from the network:', s)
     print(f'docs: {len(books)} notebooks, {len(api)} API pages, {len(appendix)} appendices, {len(warnings)} warnings in {time.time()-t0:.0f} s -> {(OUT/"html"/"index.html").relative_to(ROOT)}')
     if failed: print('docs: notebooks that failed:', ', '.join(failed))
-    sys.exit(1 if sphinx.returncode or failed or outside or (args.strict and warnings) else 0)
+    for p in pages.PROBLEMS: print('docs:', p)
+    sys.exit(1 if sphinx.returncode or failed or outside or pages.PROBLEMS or (args.strict and warnings) else 0)
+
+def write_texts(html):
+    "The plain text of every page, for the quotes in search results (see _static/offline-search.js)."
+    from bs4 import BeautifulSoup
+    texts = {}
+    for f in html.rglob('*.html'):
+        main = BeautifulSoup(f.read_text(), 'html.parser').find('article') or BeautifulSoup('', 'html.parser')
+        for junk in main.select('script, style, .headerlink, .prev-next-area, svg, .runline'): junk.decompose()
+        if '_modules' not in f.parts: texts[f.relative_to(html).as_posix()] = ' '.join(main.get_text(' ').split())
+    (html/'_static'/'texts.js').write_text('window.TEXTS = ' + json.dumps(texts))
 
 def loads_from_outside(html):
     "Everything in the built pages that a browser would fetch from a server just to show them."

@@ -44,6 +44,7 @@ viewcode_line_numbers = True
 html_theme = 'sphinx_book_theme'
 html_static_path = ['_static'] + ([str(ASSETS)] if ASSETS.exists() else [])
 html_css_files = (['fonts.css'] if (ASSETS/'fonts.css').exists() else []) + ['custom.css']
+html_js_files = ['offline-search.js']
 html_favicon = '_static/favicon.svg'
 html_context = {'default_mode': 'auto'}
 html_show_sphinx = False
@@ -75,16 +76,22 @@ def doc_text(app, what, name, obj, options, lines):
     lines[:] = [md2rst(s) for s in lines]
     if what not in ('function', 'method', 'class') or any(s.startswith('Parameters') for s in lines): return
     from fastcore.docments import docments
-    try: dm = docments(obj, full=True)
+    try: dm = docments(obj, full=True, args_kwargs=True)
     except Exception: return  # builtins and C functions have no source to read comments from
+    if torch := getattr(getattr(obj, 'op', None), 'torch', None): lines += ['', f'In torch: ``{torch}``.']
     note = lambda v: md2rst(' '.join((v.docment or '').split()))
-    anno = lambda v: '' if v.anno is inspect.Parameter.empty else getattr(v.anno, '__name__', str(v.anno))
+    try: written = {k: v.annotation for k, v in inspect.signature(obj).parameters.items()}  # docments guesses a type from the default
+    except (ValueError, TypeError): written = {}
+    def anno(k, a=inspect.Parameter.empty):
+        a = written.get(k, a)
+        if a in (inspect.Parameter.empty, None): return ''
+        return re.sub(r'\b(?:[a-z_]+\.)+(?=[A-Za-z])', '', a if isinstance(a, str) else a.__name__ if isinstance(a, type) and not hasattr(a, '__origin__') else str(a))
     ps = [(k, v) for k, v in dm.items() if k not in ('self', 'cls', 'return')]
     if any(v.docment for _, v in ps):
         lines += ['', 'Parameters', '----------']
-        for k, v in ps: lines += [f'{k} : {anno(v)}'.rstrip(' :'), f'    {note(v)}']
+        for k, v in ps: lines += [f'{k} : {anno(k)}'.rstrip(' :'), f'    {note(v)}']
     r = dm.get('return')
-    if r and r.docment: lines += ['', 'Returns', '-------', anno(r) or 'Tensor', f'    {note(r)}']
+    if r and r.docment: lines += ['', 'Returns', '-------', anno('return', r.anno) or 'Tensor', f'    {note(r)}']
 
 
 try:

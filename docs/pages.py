@@ -2,10 +2,12 @@
 
 Write one: `@page('slug', 'Title')` over a function that returns Markdown. It runs when the site is built; if it fails, the build says so and goes on.
 """
-import html
-from textwrap import dedent
+import ast, html, re
+from pathlib import Path
 
-PAGES = []  # (slug, title, function) in the order of the sidebar
+PAGES = []     # (slug, title, function) in the order of the sidebar
+PROBLEMS = []  # what a page found wrong with the library; the build lists it and fails
+CHAPTERS = []  # (folder, file stem, title, module), filled in by build.py before the pages are made
 
 def page(slug, title):
     "Make the decorated function an appendix page."
@@ -13,30 +15,49 @@ def page(slug, title):
     return add
 
 
+def text(s):
+    "A docstring's line as Markdown: what is not `code` is taken as it stands."
+    parts = re.split(r'(`+[^`]+`+)', s)
+    return ''.join(p if i % 2 else re.sub(r'([*_$<\[\]\\])', r'\\\1', p) for i, p in enumerate(parts))
+
 def table(head, rows):
     "A Markdown table; a bar inside a cell is escaped."
     line = lambda cells: '| ' + ' | '.join(str(c).replace('|', '\\|').replace('\n', ' ') for c in cells) + ' |'
     return '\n'.join([line(head), line(['---'] * len(head))] + [line(r) for r in rows])
 
+def fault(code, message):
+    "A mistake and what it says."
+    return f'```python\n{code}\n```\n\n<pre class="fault">{html.escape(message)}</pre>\n'
 
-def message(code):
-    "Run `code`, which must raise, and return `Type: message` exactly as a user sees it."
-    import fucinalib as fl, numpy as np
-    try: exec(dedent(code), dict(fl=fl, np=np, Tensor=fl.Tensor))
-    except fl.FucinaError as e: return f'{type(e).__name__}: {e}'
-    raise AssertionError(f'raised nothing: {code}')
+def by_family():
+    "The operations of the registry, family by family in reading order."
+    from fucinalib.autograd import registry
+    families = {}
+    order = {f'fucinalib.{mod}': i for i, (*_, mod) in enumerate(CHAPTERS) if mod}
+    for op in sorted(registry.values(), key=lambda o: order.get(o.module, len(order))): families.setdefault(op.family, []).append(op)
+    return families
+
+def chapters_of(ops):
+    "Links to the chapters that explain these operations."
+    mods = {o.module for o in ops}
+    return ', '.join(f'[{title}](../{folder}/{stem}.ipynb)' for folder, stem, title, mod in CHAPTERS if f'fucinalib.{mod}' in mods)
 
 
 @page('op-table', 'Table of operations')
 def op_table():
-    from fucinalib.autograd import registry
-    families = {}
-    for name, op in registry.items(): families.setdefault(op.family, []).append((name, op))
-    text = [f'All {len(registry)} operations, as the registry lists them.\n']
-    for family, ops in families.items():
-        rows = [(f'`{n}`', (op.doc or '').strip().split('\n')[0], 'yes' if op.differentiable else 'no') for n, op in sorted(ops)]
-        text += [f'## {family.capitalize()}\n', table(['op', 'what it does', 'gradient'], rows), '']
-    return '\n'.join(text)
+    from fucinalib.reference import row
+    out, count = [], 0
+    for family, ops in by_family().items():
+        rows = []
+        for op in sorted(ops, key=lambda o: o.name):
+            call, doc, proof, torch, kernel = row(op)
+            rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), proof,
+                         f'`{torch.removeprefix("torch.")}`' if torch else '', kernel)); count += 1
+        out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '',
+                table(['operation', 'what it does', 'gradcheck', 'in torch', 'kernel'], rows), '']
+    intro = (f'The {count} operations of the registry. The third column was computed while this page was built: how many slopes were compared with finite '
+             'differences in double precision, and the largest difference. The last one says which have a compiled kernel.\n')
+    return '\n'.join([intro] + out)
 
 
 ERRORS = [  # (what went wrong, code that raises)
@@ -48,12 +69,41 @@ ERRORS = [  # (what went wrong, code that raises)
     ('An integer that wants a gradient', "Tensor([1, 2], 'i', requires_grad=True)"),
 ]
 
+def raised(call):
+    "`Type: message` exactly as a user sees it."
+    import fucinalib as fl
+    try: return f'no error, but {call()!r}'
+    except fl.FucinaError as e: return f'{type(e).__name__}: {e}'
+
+def body(f):
+    "The source of a lambda's body."
+    src = Path(f.__code__.co_filename).read_text()
+    at = {(p[0], p[2]) for p in f.__code__.co_positions()}
+    node = next(n for n in ast.walk(ast.parse(src)) if isinstance(n, ast.Lambda) and n.lineno == f.__code__.co_firstlineno and (n.body.lineno, n.body.col_offset) in at)
+    return ast.get_source_segment(src, node.body)
+
 @page('errors', 'Error gallery')
 def error_gallery():
-    text = ['Each mistake below was made while this page was built; the message is what it gave.\n']
+    import fucinalib as fl, numpy as np
+    out = ['Each mistake below was made while this page was built; the message is what it gave.\n']
     for title, code in ERRORS:
-        text += [f'## {title}\n', f'```python\n{code}\n```\n', f'<pre class="fault">{html.escape(message(code))}</pre>\n']
-    return '\n'.join(text)
+        *setup, last = code.split('\n')
+        scope = dict(fl=fl, np=np, Tensor=fl.Tensor); exec('\n'.join(setup), scope)
+        try: out += [f'## {title}\n', fault(code, raised(lambda last=last, scope=scope: eval(last, scope)))]
+        except Exception as e: PROBLEMS.append(f'error gallery, {title}: {type(e).__name__}: {e}')
+    for family, ops in by_family().items():
+        shown = {}  # message without the operation's name -> [code, message, names]: a family shares many
+        for op in ops:
+            for _, mistake in op.mistakes:
+                try: message = raised(lambda op=op, mistake=mistake: mistake(op.call))
+                except Exception as e: PROBLEMS.append(f'error gallery, {op.name}: {type(e).__name__}: {e}'); continue
+                code = re.sub(rf'\b{mistake.__code__.co_varnames[0]}\(', f'fl.{op.name}(', body(mistake), count=1)
+                shown.setdefault(re.sub(rf'\b{op.name}\b', 'op', message), [code, message, []])[2].append(op.name)
+        if shown: out.append(f'## Operations: {family}\n')
+        for code, message, names in shown.values():
+            out.append(fault(code, message))
+            if more := [f'`{n}`' for n in dict.fromkeys(names[1:]) if n != names[0]]: out.append('{.also}\nLikewise ' + ', '.join(more) + '.\n')
+    return '\n'.join(out)
 
 
 TERMS = {
