@@ -4,7 +4,7 @@ from .dispatch import Kernel, kernel, stats, table
 from .threads import get_num_threads, set_num_threads
 from .backends import current_backend, use_backend
 from . import backends as _backends
-from . import pointwise, masks, random, unary
+from . import gated, masks, pointwise, random, unary
 
 globals().update({name: k.call for name, k in table.items()})
 

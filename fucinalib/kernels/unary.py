@@ -3,7 +3,7 @@ import functools
 import numpy as np
 from .dispatch import kernel
 from .pointwise import quiet
-from .random import bits, counters, pieces
+from .random import CHUNK as PIECE, bits, counters, pieces
 
 
 def rounding(f):
@@ -11,12 +11,27 @@ def rounding(f):
     @functools.wraps(f)
     def twin(x, *rest):
         if x.dtype != np.float16: return f(x, *rest)
-        return f(np.float32(x), *[np.float32(a) if isinstance(a, np.ndarray) else a for a in rest]).astype(x.dtype)
+        y = f(np.float32(x), *[np.float32(a) if isinstance(a, np.ndarray) else a for a in rest])
+        return tuple([v.astype(x.dtype) for v in y]) if type(y) is tuple else y.astype(x.dtype)
     return quiet(twin)
 
+def by_pieces(f, outputs=1):
+    "The same function of arrays of one shape, on pieces whose temporaries stay in cache."
+    @functools.wraps(f)
+    def twin(x, *rest):
+        if x.size <= PIECE: return f(x, *rest)
+        flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in (x, *rest)]
+        ys = [np.empty(x.size, x.dtype) for _ in range(outputs)]
+        for s in pieces(x.size):
+            part = f(*[a[s] if isinstance(a, np.ndarray) else a for a in flat])
+            for y, p in zip(ys, part if outputs > 1 else (part,)): y[s] = p
+        ys = [y.reshape(x.shape) for y in ys]
+        return ys[0] if outputs == 1 else tuple(ys)
+    return twin
+
 def both(f):
-    "What most kernels here are: flat, rounding once."
-    return kernel(flat=True)(rounding(f))
+    "What most kernels here are: flat, by pieces, rounding once."
+    return kernel(flat=True)(by_pieces(rounding(f)))
 
 
 # powers, exponentials, waves

@@ -1,0 +1,78 @@
+"""Gates: one array says how much of another passes. A gradient has two results, of `up` and of `gate`."""
+import numpy as np
+from .dispatch import kernel
+from .pointwise import two
+from .unary import by_pieces, gelu_tanh, gelu_tanh_backward, rounding, sigmoid, silu, silu_backward
+
+
+def forward(f): return kernel(flat=True)(by_pieces(rounding(f)))
+def backward(f): return kernel(flat=True, out=two)(by_pieces(rounding(f), 2))
+
+
+@forward
+def glu(up, gate):
+    "up sigmoid(gate)."
+    return up * sigmoid.kernel.twin(gate)
+
+@backward
+def glu_backward(g, up, gate):
+    "g s and g up s (1 - s), s = sigmoid(gate)."
+    s = sigmoid.kernel.twin(gate)
+    return g * s, g * up * (s * (1 - s))
+
+@forward
+def swiglu(up, gate):
+    "up silu(gate)."
+    return up * silu.kernel.twin(gate)
+
+@backward
+def swiglu_backward(g, up, gate):
+    "g silu(gate) and g up silu'(gate)."
+    return g * silu.kernel.twin(gate), silu_backward.kernel.twin(g * up, gate)
+
+@forward
+def geglu(up, gate):
+    "up gelu(gate), the tanh form."
+    return up * gelu_tanh.kernel.twin(gate)
+
+@backward
+def geglu_backward(g, up, gate):
+    "g gelu(gate) and g up gelu'(gate), the tanh form."
+    return g * gelu_tanh.kernel.twin(gate), gelu_tanh_backward.kernel.twin(g * up, gate)
+
+@forward
+def situ(up, gate):
+    "25 tanh(up / 25) 4 tanh(gate / 4) sigmoid(gate)."
+    return 25 * np.tanh(up / 25) * (4 * np.tanh(gate / 4) * sigmoid.kernel.twin(gate))
+
+@backward
+def situ_backward(g, up, gate):
+    "With v = tanh(up / 25), t = tanh(gate / 4), s = sigmoid(gate): g (1 - v**2) 4 t s and g 25 v ((1 - t**2) s + 4 t s (1 - s))."
+    v, t, s = np.tanh(up / 25), np.tanh(gate / 4), sigmoid.kernel.twin(gate)
+    return g * ((1 - v * v) * (4 * t * s)), g * (25 * v * ((1 - t * t) * s + 4 * t * s * (1 - s)))
+
+
+# two halves of one array of shape (outer, 2, inner)
+
+def half(x): return [((x.shape[0], x.shape[2]), x.dtype)]
+
+@kernel(out=half)
+def split_swiglu(x):
+    "silu(first half) times the second."
+    return swiglu.kernel.twin(x[:, 1], x[:, 0])
+
+@kernel(out=lambda g, x: [(x.shape, x.dtype)])
+def split_swiglu_backward(g, x):
+    "Both gradients, where their halves are."
+    second, first = swiglu_backward.kernel.twin(g, x[:, 1], x[:, 0])
+    return np.stack([first, second], 1)
+
+@kernel(out=half)
+def split_glu(x):
+    "The first half times sigmoid(second)."
+    return glu.kernel.twin(x[:, 0], x[:, 1])
+
+@kernel(out=lambda g, x: [(x.shape, x.dtype)])
+def split_glu_backward(g, x):
+    "Both gradients, where their halves are."
+    return np.stack(glu_backward.kernel.twin(g, x[:, 0], x[:, 1]), 1)
