@@ -80,12 +80,13 @@ def doc_text(app, what, name, obj, options, lines):
     except Exception: return  # builtins and C functions have no source to read comments from
     if torch := getattr(getattr(obj, 'op', None), 'torch', None): lines += ['', f'In torch: ``{torch}``.']
     note = lambda v: md2rst(' '.join((v.docment or '').split()))
-    try: written = {k: v.annotation for k, v in inspect.signature(obj).parameters.items()}  # docments guesses a type from the default
-    except (ValueError, TypeError): written = {}
+    try: written = {k: v.annotation for k, v in inspect.signature(obj).parameters.items()}
+    except (ValueError, TypeError): written = {}  # docments itself would guess a type from the default
     def anno(k, a=inspect.Parameter.empty):
         a = written.get(k, a)
         if a in (inspect.Parameter.empty, None): return ''
-        return re.sub(r'\b(?:[a-z_]+\.)+(?=[A-Za-z])', '', a if isinstance(a, str) else a.__name__ if isinstance(a, type) and not hasattr(a, '__origin__') else str(a))
+        if isinstance(a, type) and not hasattr(a, '__origin__'): a = a.__name__
+        return re.sub(r'\b(?:[a-z_]+\.)+(?=[A-Za-z])', '', str(a))
     ps = [(k, v) for k, v in dm.items() if k not in ('self', 'cls', 'return')]
     if any(v.docment for _, v in ps):
         lines += ['', 'Parameters', '----------']

@@ -1,6 +1,7 @@
 """Appendix pages made from the library itself: each function returns Markdown and becomes a page of the site.
 
-Write one: `@page('slug', 'Title')` over a function that returns Markdown. It runs when the site is built; if it fails, the build says so and goes on.
+Write one: `@page('slug', 'Title')` over a function that returns Markdown. It runs when the site is built; if it fails, the
+build goes on and says so at the end.
 """
 import ast, html, re
 from pathlib import Path
@@ -22,7 +23,8 @@ def text(s):
 
 def table(head, rows):
     "A Markdown table; a bar inside a cell is escaped."
-    line = lambda cells: '| ' + ' | '.join(str(c).replace('|', '\\|').replace('\n', ' ') for c in cells) + ' |'
+    cell = lambda c: str(c).replace('|', '\\|').replace('\n', ' ')
+    line = lambda cells: f'| {" | ".join(map(cell, cells))} |'
     return '\n'.join([line(head), line(['---'] * len(head))] + [line(r) for r in rows])
 
 def fault(code, message):
@@ -34,7 +36,8 @@ def by_family():
     from fucinalib.autograd import registry
     families = {}
     order = {f'fucinalib.{mod}': i for i, (*_, mod) in enumerate(CHAPTERS) if mod}
-    for op in sorted(registry.values(), key=lambda o: order.get(o.module, len(order))): families.setdefault(op.family, []).append(op)
+    for op in sorted(registry.values(), key=lambda o: order.get(o.module, len(order))):
+        families.setdefault(op.family, []).append(op)
     return families
 
 def chapters_of(ops):
@@ -55,8 +58,9 @@ def op_table():
                          f'`{torch.removeprefix("torch.")}`' if torch else '', kernel)); count += 1
         out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '',
                 table(['operation', 'what it does', 'gradcheck', 'in torch', 'kernel'], rows), '']
-    intro = (f'The {count} operations of the registry. The third column was computed while this page was built: how many slopes were compared with finite '
-             'differences in double precision, and the largest difference. The last one says which have a compiled kernel.\n')
+    intro = (f'The {count} operations of the registry. The third column was computed while this page was built: how many slopes '
+             'were compared with finite differences in double precision, and the largest difference. The last one says which '
+             'have a compiled kernel.\n')
     return '\n'.join([intro] + out)
 
 
@@ -79,8 +83,8 @@ def body(f):
     "The source of a lambda's body."
     src = Path(f.__code__.co_filename).read_text()
     at = {(p[0], p[2]) for p in f.__code__.co_positions()}
-    node = next(n for n in ast.walk(ast.parse(src)) if isinstance(n, ast.Lambda) and n.lineno == f.__code__.co_firstlineno and (n.body.lineno, n.body.col_offset) in at)
-    return ast.get_source_segment(src, node.body)
+    lambdas = (n for n in ast.walk(ast.parse(src)) if isinstance(n, ast.Lambda) and n.lineno == f.__code__.co_firstlineno)
+    return ast.get_source_segment(src, next(n.body for n in lambdas if (n.body.lineno, n.body.col_offset) in at))
 
 @page('errors', 'Error gallery')
 def error_gallery():
@@ -127,11 +131,20 @@ def glossary():
     return '```{glossary}\n:sorted:\n\n' + '\n\n'.join(f'{t}\n  {d}' for t, d in TERMS.items()) + '\n```'
 
 
+PICTURE = """
+x = fl.Tensor([[1., 2., 3.], [4., 5., 6.]], 'batch feature')
+w = fl.param([[1., 0.], [0., 1.], [1., 1.]], 'feature class')
+loss = x.dot(w, 'feature').cross_entropy('class', [0, 1])
+"""
+
 def picture():
-    "The picture on the landing page: a small computation, drawn by the library."
+    "The picture on the landing page: three lines of code and the computation as the library draws it."
+    import fucinalib as fl
+    from build import inline_svg
+    scope = dict(fl=fl)
     try:
-        import fucinalib as fl
-        from build import inline_svg
-        code = ("x = fl.Tensor([[0.5, -1.0, 2.0]], 'batch feat')\nw = fl.param(fl.randn('feat class', feat=3, class=2), 'feat class')")
-        return ''
-    except Exception: return ''
+        exec(PICTURE, scope)
+        drawing = scope['loss'].graph()._repr_mimebundle_(None, None)
+        svg = drawing.get('text/html') or inline_svg(drawing['image/svg+xml'])
+    except Exception as e: PROBLEMS.append(f'no picture on the landing page: {type(e).__name__}: {e}'); return ''
+    return f':::{{container}} hero\n```python{PICTURE}loss.graph()\n```\n\n{svg}\n:::'
