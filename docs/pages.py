@@ -53,7 +53,8 @@ def op_table():
     for family, ops in by_family().items():
         rows = []
         for op in sorted(ops, key=lambda o: o.name):
-            call, doc, proof, torch, kernel = row(op)
+            try: _, doc, proof, torch, kernel = row(op)
+            except Exception as e: PROBLEMS.append(f'table of operations, {op.name}: {type(e).__name__}: {e}'); continue
             rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), proof,
                          f'`{torch.removeprefix("torch.")}`' if torch else '', kernel)); count += 1
         out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '',
@@ -64,13 +65,36 @@ def op_table():
     return '\n'.join([intro] + out)
 
 
-ERRORS = [  # (what went wrong, code that raises)
+ERRORS = [  # (what went wrong, code whose last line raises)
     ('A misspelt axis', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.sum('feet')"),
+    ('An axis by position', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.sum(1)"),
+    ('An option of another library', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.sum(dim=1)"),
+    ('A method that does not exist', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.unsqueeze(0)"),
+    ('A function that does not exist', "fl.sofmax"),
     ('Sizes that differ', "x = Tensor(np.ones((2, 3)), 'batch feat')\nw = Tensor(np.ones((4, 5)), 'feat out')\nx.dot(w, 'feat')"),
+    ('Sizes that clash pointwise', "x = Tensor(np.ones((2, 3)), 'batch feat')\nx + Tensor(np.ones(4), 'feat')"),
     ('An axis named twice', "Tensor(np.ones((2, 2)), 'row row')"),
+    ('A name that is none', "Tensor([1., 2.], 'row-1')"),
+    ('Too few names', "Tensor(np.ones((2, 3)), 'row')"),
     ('Ragged data', "Tensor([[1., 2.], [3.]], 'row col')"),
+    ('No data', "Tensor([], 'row')"),
+    ('Text', "Tensor(['1', '2'], 'row')"),
+    ('Objects', "Tensor(np.array([{}, None]), 'row')"),
+    ('A number type that does not exist', "Tensor([1.], 'row', dtype='f23')"),
     ('Number types that differ', "Tensor([1.], 'i') + Tensor([1], 'i')"),
+    ('A number the type cannot hold', "Tensor([1, 2], 'i') + 0.5"),
+    ('An array without names', "Tensor([1., 2.], 'i') * np.ones(2)"),
+    ('The truth of several values', "x = Tensor([1., 2.], 'i')\nbool(x)"),
     ('An integer that wants a gradient', "Tensor([1, 2], 'i', requires_grad=True)"),
+    ('Backward from several values', "x = fl.param([1., 2.], 'i')\n(x * x).backward()"),
+    ('Backward twice', "x = fl.param([1., 2.], 'i')\nloss = (x * x).sum()\nloss.backward()\nloss.backward()"),
+    ('Backward of a constant', "Tensor([1., 2.], 'i').sum().backward()"),
+    ('A seed of other sizes', "x = fl.param([1., 2.], 'i')\n(x * x).backward([1., 1., 1.])"),
+    ('A gradient rule of the wrong shape', "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: g.sum() * 2,)\n\ndouble(fl.param([1., 2.], 'i')).sum().backward()"),
+    ('A gradient rule that gives nothing', "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: None,)\n\ndouble(fl.param([1., 2.], 'i')).sum().backward()"),
+    ('A gradient rule that is wrong', "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: g,)\n\nfl.gradcheck(double, Tensor([1., 2.], 'i'))"),
+    ('Changing a value that was recorded', "w = fl.param([1., 2.], 'i')\nw.add_(1.)"),
+    ('An unknown backend', "fl.use_backend('pythan')"),
 ]
 
 def raised(call):
