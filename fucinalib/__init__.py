@@ -5,13 +5,14 @@ from . import _environment                      # before NumPy
 import builtins as _builtins
 from importlib import import_module as _import
 from .errors import *
-from .errors import closest as _closest
+from .errors import closest as _closest, fault as _fault
 from .dtypes import f16, f32, f64, i8, i16, i32, i64, u8, u16, bool_
 from .tags import parse
 from .tensor import Tensor, copy_of, param
 from .autograd import checkpoint, custom_vjp, enable_grad, gradcheck, is_grad_enabled, no_grad, registry
 from .kernels import backends, current_backend, get_num_threads, set_num_threads, use_backend
 from . import ops
+from .ops.unary import elemental
 from .reference import op_table
 
 globals().update({name: op.call for name, op in registry.items()})      # every operation, as a function
@@ -23,7 +24,7 @@ _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='ex
 def __getattr__(name):
     if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
     near = _closest(name, [*_LATER, *(n for n in globals() if not n.startswith('_'))])
-    raise AttributeError(f'fucinalib has no {name!r}' + (f'; did you mean {near!r}?' if near else ''), name=name)
+    raise _fault(UnknownName, f'fucinalib has no {name!r}', help=f'did you mean {near!r}?' if near else 'fl.op_table() lists the operations')
 
 
 # `import *` leaves Python's own names (sum, max, pow, ...) alone; fl.sum and friends are there all the same

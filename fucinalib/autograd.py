@@ -115,13 +115,13 @@ def reach(node):
             if p is not None and p not in seen: seen.add(p); todo.append(p)
     return sorted(seen, key=attrgetter('born'), reverse=True)
 
-# %% ../nbs/03_autograd.ipynb #54579da0
+# %% ../nbs/03_autograd.ipynb #f98ae8fb
 def send(node):
     "Give each parent its share of this node's gradient, then free what the rules held."
     g, rules = node.grad, node.rules
     try: shares = rules(g) if callable(rules) else [rule(g) if p is not None and rule is not None else None for p, rule in zip(node.parents, rules)]
     except FucinaError: raise
-    except Exception as e: raise fault(GradError, f'the gradient rule of {node.op.name} failed: {type(e).__name__}: {e}', result=node) from e
+    except Exception as e: raise fault(GradError, f'the gradient rule of {node.op.name} failed: {type(e).__name__}: {e}', result=node, help='the traceback above shows where') from e
     taken = {id(g)}      # arrays that already belong to somebody
     for i, (p, share) in enumerate(zip(node.parents, shares)):
         if p is not None and (callable(rules) or rules[i] is not None): accept(p, share, node, i, taken)      # a rule of None: a constant by design, like a mask
@@ -180,17 +180,17 @@ def backward(self:Tensor,
     for n in order:
         if n.op is not None and n.grad is not None: send(n)
 
-# %% ../nbs/03_autograd.ipynb #d5a6d8f3
+# %% ../nbs/03_autograd.ipynb #78b8a7af
 def seed_for(x, grad):
     "The array a backward pass from `x` starts with."
     if grad is None:
         if x.data.size != 1: raise fault(MissingOutputGradient, 'backward of several values', x=x, help='x.sum().backward(), or say how much each value counts: x.backward(weights)')
         return np.ones_like(x.data)
     if isinstance(grad, Tensor):
-        if set(grad.tags) != set(x.tags): raise fault(ShapeMismatch, 'a gradient has the tags of its tensor', x=x, grad=grad)
+        if set(grad.tags) != set(x.tags): raise fault(ShapeMismatch, 'a gradient has the tags of its tensor', x=x, grad=grad, help=f'name its axes {" ".join(x.tags)!r}')
         g = align(grad.data, grad.tags, x.tags)
     else: g = ingest(grad, x.dtype)
-    if g.shape != x.data.shape: raise fault(ShapeMismatch, 'a gradient has the sizes of its tensor', x=x, grad=wrap(g, x.tags) if g.ndim == x.ndim else g)
+    if g.shape != x.data.shape: raise fault(ShapeMismatch, 'a gradient has the sizes of its tensor', x=x, grad=wrap(g, x.tags) if g.ndim == x.ndim else g, help=f'one weight for each value of x: {x.data.size} in all')
     return np.array(g, x.data.dtype)
 
 def spent_fault(x, node):
@@ -330,7 +330,7 @@ class GradReport:
     def __repr__(self): return f'gradcheck: {self.checked} derivatives agree, largest error {self.max_abs_error:.1e}'
     def __bool__(self): return True
 
-# %% ../nbs/03_autograd.ipynb #30f61400
+# %% ../nbs/03_autograd.ipynb #19aaa55b
 def gradcheck(fn,          # a function of the inputs that returns one tensor
               *inputs,     # tensors; those that require a gradient are checked, or every real one if none does
               eps=1e-6,    # size of a nudge, relative to values above 1
@@ -348,7 +348,7 @@ def gradcheck(fn,          # a function of the inputs that returns one tensor
     args, kw = [deep(a) for a in inputs], {k: deep(a) for k, a in kw.items()}
     results = lambda: [t for t in spread(fn(*args, **kw)) if isinstance(t, Tensor)]
     ys = [y for y in results() if y.node is not None]
-    if not ys: raise fault(NoGradientGraph, 'gradcheck: the result does not depend on the inputs through recorded operations')
+    if not ys: raise fault(NoGradientGraph, 'gradcheck: the result does not depend on the inputs through recorded operations', help='compute it with operations of fucinalib, outside no_grad() and without detach()')
     rng = np.random.default_rng(1)      # weights make one number of many, without a symmetry an error could hide in
     weights = [rng.uniform(0.5, 1.5, y.shape) if y.data.size > 1 or len(ys) > 1 else np.ones(y.shape) for y in ys]
     for y, w in zip(ys, weights): y.backward(w)
@@ -382,13 +382,13 @@ def custom_vjp(fn):
     "An operation of your own: `fn` returns (array, tags, rules) like every op, and is not registered. (The vector-Jacobian product of JAX's custom_vjp.)"
     return functools.wraps(fn)(caller(Op(fn, 'custom')))
 
-# %% ../nbs/03_autograd.ipynb #fc5219dc
+# %% ../nbs/03_autograd.ipynb #79cef271
 def checkpoint(fn,       # a pure function of tensors that returns one tensor
                *inputs,  # its arguments
               ):
     "`fn(*inputs)`, recomputed during backward instead of remembered (Chen et al. 2016)."
     with no_grad(): y = fn(*inputs)
-    if not isinstance(y, Tensor): raise fault(GradError, 'checkpoint: the block must return one tensor', result=y)
+    if not isinstance(y, Tensor): raise fault(GradError, 'checkpoint: the block must return one tensor', result=y, help='make it two blocks, or stack the results')
     parents = tuple([x.node if isinstance(x, Tensor) else None for x in inputs])
     if parents.count(None) == len(parents): return y
     def again(g):

@@ -6,7 +6,7 @@ the fault in one line, each operand with its tags and sizes (never its contents)
 from difflib import get_close_matches
 
 __all__ = ['FucinaError', 'TagError', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
-           'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'GradError', 'BackwardAlreadyRun',
+           'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
            'UnsupportedGradient', 'GradientCastUnsupported', 'ForkError']      # fault, closest and did_you_mean are for the inside
 
@@ -26,6 +26,8 @@ class DTypeError(FucinaError, TypeError): "A number type that does not fit."
 class OptionError(FucinaError, ValueError, TypeError): "An option, or the value of one, that does not exist."
 class IndexOutOfBounds(FucinaError, IndexError): "An index beyond its axis."
 class DivisionByZero(FucinaError, ZeroDivisionError): "An integer division by zero."
+
+class UnknownName(FucinaError, AttributeError): "A method or function that does not exist."
 
 class GradError(FucinaError, RuntimeError): "Something about gradients."
 class BackwardAlreadyRun(GradError): "A graph gives its gradients once."

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['ELSEWHERE', 'ingest', 'from_lists', 'ragged', 'Tensor', 'rank_fault', 'wrap', 'patch', 'param', 'copy_of', 'suggest']
 
-# %% ../nbs/02_tensor.ipynb #37542ae1
+# %% ../nbs/02_tensor.ipynb #a8250fb1
 import numpy as np
 from .dtypes import DType, as_dtype, bool_, by_np, dtype_of, f32, i64
-from .errors import DTypeError, InvalidDataLength, InvalidShape, TagError, closest, did_you_mean, fault
+from .errors import DTypeError, InvalidDataLength, InvalidShape, TagError, UnknownName, closest, did_you_mean, fault
 from .tags import align, locate, parse, route
 from . import show
 
@@ -167,18 +167,18 @@ def __iter__(self:Tensor): raise fault(TagError, 'a tensor has no first axis to 
 @patch
 def __len__(self:Tensor): raise fault(TagError, 'a tensor has one size per axis', x=self, help=f'x.size({self.tags[0]!r})' if self.tags else 'x.numel')
 
-# %% ../nbs/02_tensor.ipynb #eae20938
+# %% ../nbs/02_tensor.ipynb #c6efa7d6
 ELSEWHERE = dict(unsqueeze='insert_axis', expand_dims='insert_axis', expand='broadcast_to', view='reshape', transpose='permute', swapaxes='permute', cat='concat', concatenate='concat',
                  gather='take_along_axis or index_select', take='index_select', clip='clamp', astype='to', type='to', float="to('f32')", double="to('f64')", long="to('i64')",
-                 where_='where', logsigmoid='sigmoid then log', chunk='split then unbind', unfold_='unfold', size_='size', dim='ndim', nelement='numel', cpu='numpy', clone='materialize',
-                 copy='materialize', requires_grad_='requires_grad = True', matmul_='matmul', mm='dot', bmm='dot', amax='max', amin='min', absolute='abs', negative='neg', power='pow',
-                 multiply='mul', divide='div', subtract='sub', true_divide='div', swish='silu', hardtanh='clamp', flatten_='flatten', permute_dims='permute', scatter_add_='scatter_add')
+                 logsigmoid='sigmoid then log', chunk='split then unbind', dim='ndim', nelement='numel', cpu='numpy', clone='materialize',
+                 copy='materialize', mm='dot', bmm='dot', amax='max', amin='min', absolute='abs', negative='neg', power='pow',
+                 multiply='mul', divide='div', subtract='sub', true_divide='div', swish='silu', hardtanh='clamp', permute_dims='permute')
 
 def suggest(self, name):
-    "AttributeError with the nearest name there is."
-    if name.startswith('__'): raise AttributeError(name)
+    "UnknownName with the nearest name there is."
+    if name.startswith('__'): raise AttributeError(name)      # Python asks for these itself
     known = [n for n in dir(Tensor) if not n.startswith('_')]
     near = ELSEWHERE.get(name) or closest(name, known)
-    raise AttributeError(f"a tensor has no {name!r}" + (f"; did you mean {near}?" if near else ''), name=name, obj=None)
+    raise fault(UnknownName, f'a tensor has no {name!r}', help=f'did you mean {near}?' if near else 'fl.op_table() lists the operations')
 
 Tensor.__getattr__ = suggest
