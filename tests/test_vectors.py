@@ -11,7 +11,7 @@ VECTORS = [v for v in json.loads((Path(__file__).parent / 'data/vectors.json').r
 
 def square_by_elemental(x):
     "x**2 written by a user as an elemental operation."
-    return fl.elemental(lambda x: x * x, lambda x, g: 2 * x * g)(x)
+    return fl.elemental(lambda x, y, g: 2 * x * g)(lambda x: x * x)(x)
 
 
 @pytest.mark.parametrize('v', VECTORS, ids=lambda v: v['row'])
