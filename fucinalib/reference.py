@@ -1,6 +1,5 @@
 """What the registry says of the operations: the table each chapter ends with, and the pages of the site."""
 import html as _html
-import numpy as np
 from fucinalib import kernels
 from fucinalib.autograd import GradReport, enable_grad, gradcheck, registry
 

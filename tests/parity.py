@@ -1,6 +1,6 @@
 """Cases that are compared with torch: once stored (tests/golden/*.npz, made by tests/golden/make.py), live in `make test-all`."""
 import importlib.util
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
 import fucinalib as fl

@@ -3,7 +3,7 @@ import gc, threading, time, weakref
 import numpy as np
 import pytest
 import fucinalib as fl
-from fucinalib.autograd import Node, reach
+from fucinalib.autograd import reach
 from fucinalib.errors import *
 
 V = lambda data, tags='': fl.param(data, tags)

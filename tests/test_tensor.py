@@ -68,7 +68,7 @@ def test_wrong_guess(name, hint):
 
 def test_wrong_guess_in_the_module():
     with pytest.raises(AttributeError, match='maximum'): fl.maximun
-    with pytest.raises(ImportError): from fucinalib import maximun
+    with pytest.raises(ImportError): from fucinalib import maximun  # noqa: F401
     assert not hasattr(fl, 'nothing_like_it')
 
 def test_pickle_and_copy():
