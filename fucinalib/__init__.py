@@ -6,14 +6,17 @@ import builtins as _builtins
 from importlib import import_module as _import
 from .errors import *
 from .errors import closest as _closest, fault as _fault
-from .dtypes import f16, f32, f64, i8, i16, i32, i64, u8, u16, bool_
+from .dtypes import bf16, f16, f32, f64, f8_e4m3, f8_e5m2, i8, i16, i32, i64, u8, u16, bool_
 from .tags import parse
 from .tensor import Tensor, copy_of, param
 from .autograd import checkpoint, custom_vjp, enable_grad, gradcheck, is_grad_enabled, no_grad, registry
 from .kernels import backends, current_backend, get_num_threads, set_num_threads, use_backend
+from . import graph
+from .graph import timed
 from . import ops
 from .ops.unary import elemental
 from .reference import op_table
+from .products import explain
 
 globals().update({name: op.call for name, op in registry.items()})      # every operation, as a function
 

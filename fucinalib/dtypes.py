@@ -1,8 +1,9 @@
 """The number types: one short name each, its NumPy type, and what enters without a name."""
+import ml_dtypes
 import numpy as np
 from fucinalib.errors import DTypeError, did_you_mean, fault
 
-__all__ = ['DType', 'f32', 'f64', 'f16', 'i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool_', 'dtype_of', 'as_dtype']
+__all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool_', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'grad_type']
 
 
 class DType(str):
@@ -20,14 +21,24 @@ class DType(str):
     def __repr__(self): return str(self)
 
 
-f32, f64, f16 = DType('f32', 'f4'), DType('f64', 'f8'), DType('f16', 'f2')
+f32, f64, f16, bf16 = DType('f32', 'f4'), DType('f64', 'f8'), DType('f16', 'f2'), DType('bf16', ml_dtypes.bfloat16)
+f8_e4m3, f8_e5m2 = DType('f8_e4m3', ml_dtypes.float8_e4m3fn), DType('f8_e5m2', ml_dtypes.float8_e5m2)
 i64, i32, i16, i8 = DType('i64', 'i8'), DType('i32', 'i4'), DType('i16', 'i2'), DType('i8', 'i1')
 u8, u16, bool_ = DType('u8', 'u1'), DType('u16', 'u2'), DType('bool', '?')
 
-by_name = {d: d for d in (f32, f64, f16, i64, i32, i16, i8, u8, u16, bool_)}
+by_name = {d: d for d in (f32, f64, f16, bf16, f8_e4m3, f8_e5m2, i64, i32, i16, i8, u8, u16, bool_)}
 by_np = {d.np: d for d in by_name.values()}
-aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16, 'half': f16, 'int64': i64, 'int': i64, 'long': i64,
+aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16, 'half': f16, 'bfloat16': bf16, 'float8_e4m3fn': f8_e4m3, 'float8_e5m2': f8_e5m2, 'int64': i64, 'int': i64, 'long': i64,
            'int32': i32, 'int16': i16, 'int8': i8, 'uint8': u8, 'uint16': u16, 'bool_': bool_}
+
+HALF = frozenset({f16.np, bf16.np})             # computed in f32, rounded once
+F8 = frozenset({f8_e4m3.np, f8_e5m2.np})        # stored, moved and cast, never computed in
+SHORT = HALF | F8
+
+
+def grad_type(np_type):
+    "The NumPy type of a gradient for values of `np_type`: f32 for 16-bit values, else the same."
+    return f32.np if np_type in SHORT else np_type
 
 
 def dtype_of(array):

@@ -6,7 +6,7 @@
 __all__ = ['inverse', 'one_new', 'rename', 'permute', 'transposed', 'align_to', 'insert_axis', 'squeeze', 'factors', 'split',
            'fusible', 'merge', 'flatten', 'reshape', 'broadcast_to', 'narrow', 'pairs', 'entry', 'select', 'span',
            'slice', 'getitem', 'positional', 'setitem', 'unbind', 'diagonal', 'view_with_strides', 'materialize',
-           'contiguous', 'cast', 'to']
+           'contiguous']
 
 # %% ../../nbs/15_structure.ipynb #50ebfad6
 import builtins, operator
@@ -375,25 +375,3 @@ def contiguous(x:Tensor,  # any tags
               )->Tensor:
     "The values one after another in the order of the tags; x's own memory if they are, else a copy."
     return np.ascontiguousarray(x.data) if x.ndim else x.data.view(), x.tags, (lambda g: g,)
-
-# %% ../../nbs/15_structure.ipynb #81c14950
-def cast(a, want):
-    "An array in another number type. Real numbers become whole by dropping the fraction, saturating, NaN becomes 0; whole numbers wrap; truth is being different from 0."
-    if want.kind == 'b': return a != 0
-    if a.dtype.kind == 'f' and want.kind in 'iu':
-        info = np.iinfo(want)
-        top = float(info.max) + 1 if info.bits > 53 or True else 0
-        low, high = a <= info.min, a >= float(info.max)
-        with np.errstate(invalid='ignore'): y = np.where(np.isnan(a) | low | high, 0, a).astype(want)
-        y[low], y[high] = info.min, info.max
-        return y
-    with np.errstate(over='ignore'): return a.astype(want)
-
-@op('structure', samples=[Sample('d=3', 'f64'), Sample('d=3', 'f64')], torch='torch.Tensor.to', mistakes=[(GradientCastUnsupported, lambda f: f(Tensor([1.], 'd', requires_grad=True), 'i64')), (DTypeError, lambda f: f(Tensor([1.], 'd'), 'f33'))])
-def to(x:Tensor,  # any tags
-       dtype,     # number type wanted
-      )->Tensor:
-    "A copy in another number type; real to whole numbers saturates, NaN becomes 0. Gradients pass between real types only."
-    want, own = as_dtype(dtype), x.data.dtype
-    if x.node is not None and mode.grad and not want.is_float: raise fault(GradientCastUnsupported, f'to({str(want)!r}): no gradient passes through whole numbers', x=x, help=f'x.detach().to({str(want)!r})')
-    return cast(x.data, want.np), x.tags, (lambda g: g.astype(own),)
