@@ -160,6 +160,7 @@ def api_pages(chapters):
         groups.setdefault(mod.removeprefix('fucinalib').lstrip('.') or 'fucinalib', []).append((n, o))
     told = {m: (f, s, t) for f, s, t, m in chapters if m}
     order = [m for m in told if m in groups] + sorted(m for m in groups if m not in told)
+    index = ['# Names by module', '', 'Everything that `import fucinalib as fl` gives you as `fl.name`.', '']
     for m in order:
         names = sorted(groups[m], key=lambda p: (not inspect.isclass(p[1]), p[0].lower()))
         full = 'fucinalib' if m == 'fucinalib' else f'fucinalib.{m}'
@@ -176,6 +177,9 @@ def api_pages(chapters):
                 text += [f'.. autoclass:: {n}', '   :members:'] + ([f'   :exclude-members: {skip}'] if skip else []) + ['']
             else: text += [f'.. autofunction:: {n}', '']
         write(SRC/'api'/f'{m.replace(".", "_")}.rst', '\n'.join(text))
+        names_of = ' '.join(f'{{py:obj}}`{n} <fucinalib.{n}>`' for n, _ in names)
+        index += ['{.module}', f'[{full}]({m.replace(".", "_")}.rst) {doc}', '', '{.names}', names_of, '']
+    if order: write(SRC/'api'/'index.md', '\n'.join(index) + '\n' + toctree(None, [m.replace('.', '_') for m in order]))
     return [f'api/{m.replace(".", "_")}' for m in order]
 
 def appendix_pages(chapters):
@@ -192,8 +196,8 @@ def number(folder, stem):
     m = re.match(r'0*(\d+[a-z]?)_', stem)
     return m[1] if m and folder == 'nbs' else None
 
-def toctree(caption, docs, hidden=True):
-    opts = [f':caption: {caption}'] * bool(caption) + [':hidden:'] * hidden + [':maxdepth: 1', '']
+def toctree(caption, docs):
+    opts = [f':caption: {caption}'] * bool(caption) + [':hidden:', ':maxdepth: 1', '']
     return '\n'.join(['```{toctree}', *opts, *docs, '```', '']) if docs else ''
 
 def landing_page(rows, api, appendix, picture):
@@ -208,8 +212,6 @@ def landing_page(rows, api, appendix, picture):
         lines = [f'- [{t}]({f}/{s}.ipynb) {sub}' for f, s, t, sub in chapters]
         listing += '\n'.join([f'### {part}', '', ':::{container} contents', *lines, ':::', '', ''])
         trees += toctree(part, [f'{t} <{f}/{s}>' for f, s, t, _ in chapters])
-    modules = toctree(None, [a.removeprefix('api/') for a in api], hidden=False)
-    if api: write(SRC/'api'/'index.md', f'# Names by module\n\nThe public names of `fucinalib`, by module.\n\n{modules}')
     trees += toctree('Reference', ['Names by module <api/index>'] * bool(api) + appendix)
     first = lambda *folders: next((f'{f}/{s}.ipynb' for want in folders for f, s, *_ in rows if f == want), 'index.md')
     text = (DOCS/'index.md').read_text()

@@ -104,11 +104,12 @@ def raised(call):
     except fl.FucinaError as e: return f'{type(e).__name__}: {e}'
 
 def body(f):
-    "The source of a lambda's body."
+    "The source of a lambda's body; None if it cannot be told."
     src = Path(f.__code__.co_filename).read_text()
     at = {(p[0], p[2]) for p in f.__code__.co_positions()}
     lambdas = (n for n in ast.walk(ast.parse(src)) if isinstance(n, ast.Lambda) and n.lineno == f.__code__.co_firstlineno)
-    return ast.get_source_segment(src, next(n.body for n in lambdas if (n.body.lineno, n.body.col_offset) in at))
+    found = next((n.body for n in lambdas if (n.body.lineno, n.body.col_offset) in at), None)
+    return found and ast.get_source_segment(src, found)
 
 @page('errors', 'Error gallery')
 def error_gallery():
@@ -117,7 +118,7 @@ def error_gallery():
     for title, code in ERRORS:
         *setup, last = code.split('\n')
         scope = dict(fl=fl, np=np, Tensor=fl.Tensor); exec('\n'.join(setup), scope)
-        try: out += [f'## {title}\n', fault(code, raised(lambda last=last, scope=scope: eval(last, scope)))]
+        try: out += [f'## {title}\n', fault(code, raised(lambda last=last, scope=scope: exec(last, scope)))]
         except Exception as e: PROBLEMS.append(f'error gallery, {title}: {type(e).__name__}: {e}')
     for family, ops in by_family().items():
         shown = {}  # message without the operation's name -> [code, message, names]: a family shares many
@@ -125,12 +126,13 @@ def error_gallery():
             for _, mistake in op.mistakes:
                 try: message = raised(lambda op=op, mistake=mistake: mistake(op.call))
                 except Exception as e: PROBLEMS.append(f'error gallery, {op.name}: {type(e).__name__}: {e}'); continue
-                code = re.sub(rf'\b{mistake.__code__.co_varnames[0]}\(', f'fl.{op.name}(', body(mistake), count=1)
+                f = mistake.__code__.co_varnames[0]
+                code = re.sub(rf'\b{f}\(', f'fl.{op.name}(', body(mistake) or f'{f}(...)', count=1)
                 shown.setdefault(re.sub(rf'\b{op.name}\b', 'op', message), [code, message, []])[2].append(op.name)
         if shown: out.append(f'## Operations: {family}\n')
         for code, message, names in shown.values():
             out.append(fault(code, message))
-            if more := [f'`{n}`' for n in dict.fromkeys(names[1:]) if n != names[0]]: out.append('{.also}\nLikewise ' + ', '.join(more) + '.\n')
+            if more := [f'`{n}`' for n in dict.fromkeys(names) if n != names[0]]: out.append(f'{{.also}}\nLikewise {", ".join(more)}.\n')
     return '\n'.join(out)
 
 
