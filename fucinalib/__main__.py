@@ -1,7 +1,9 @@
 """`python -m fucinalib`: what is installed, what is used, and what would make it better."""
-import os, platform, shutil, sys, sysconfig
+import platform, sys
+from pathlib import Path
 import fucinalib as fl
 import numpy as np
+from fucinalib.graph import renderer
 from fucinalib.kernels.threads import cores
 from threadpoolctl import threadpool_info
 
@@ -20,15 +22,9 @@ def blas():
     return ', '.join(f'{lib["internal_api"]} {lib["version"]}' for lib in found) or 'of its own'
 
 
-def pictures():
-    "The program that draws graphs, or None"
-    path = os.pathsep.join([os.environ.get('PATH', ''), sysconfig.get_path('scripts')])
-    return next((name for name in ('dot', 'graphviz-pure') if shutil.which(name, path=path)), None)
-
-
 def report():
     "Rows of (what, how it is)"
-    backends, used, drawn = fl.backends(), fl.current_backend(), pictures()
+    backends, used, program = fl.backends(), fl.current_backend(), renderer()
     yield 'fucinalib', fl.__version__
     yield 'python', f'{platform.python_version()}, {sys.platform}'
     yield 'arrays', f'NumPy {np.__version__}, BLAS {blas()}'
@@ -36,10 +32,10 @@ def report():
     yield 'threads', str(fl.get_num_threads())
     for name, kernels in backends.items():
         yield name, f'{len(kernels)} of {len(backends["numpy"])} kernels' + ', in use' * (name == used)
-    yield 'pictures', drawn or 'as text'
+    yield 'pictures', f'drawn by {Path(program).name}' if program else 'as text'
     if backends.keys() <= {'numpy'}:
         yield 'advice', 'compile the kernels for speed: `make kernels`, or `pip install .` again; both need g++ or clang++'
-    if not drawn: yield 'advice', 'draw graphs: `pip install graphviz-pure`, or install Graphviz'
+    if not program: yield 'advice', 'draw graphs: `pip install graphviz-pure`, or install Graphviz'
 
 
 if __name__ == '__main__':

@@ -42,7 +42,7 @@ def flags(wheel=False):
     "What Pythran hands to the compiler; a wheel must also run on the neighbour's processor"
     march = os.environ.get('FUCINALIB_MARCH') or ('native' if not wheel else 'x86-64-v3' if X86 else '')
     arch = [f'-march={march}' if X86 else f'-mcpu={march}'] if march else []
-    return ['-O3', *arch, '-fopenmp', '-DUSE_XSIMD', '--config', 'compiler.blas=none']
+    return ['-O3', '-fno-trapping-math', *arch, '-fopenmp', '-DUSE_XSIMD', '--config', 'compiler.blas=none']
 
 
 def cpu():
@@ -140,7 +140,7 @@ def build(folder=FOLDER, dest=None, wheel=False):
     folder, dest = Path(folder), Path(dest or folder)
     names, compiled = [src.stem for src in sources(folder)], lambda name: dest/f'{name}{SUFFIX}'
     for so in dest.glob('*.so'):
-        if not fresh(so, folder/f'{so.name.split(".")[0]}.py'): so.unlink()
+        if not fresh(so, folder/f'{so.name.split(".")[0]}.py'): so.unlink(missing_ok=True)
     why = obstacle()
     if not why: compile_all(sources(folder), dest, flags(wheel))
     missing = [name for name in names if not compiled(name).exists()]
