@@ -12,15 +12,15 @@ from ..errors import DTypeError, IndexOutOfBounds, ShapeMismatch, TagError, faul
 from ..tags import locate, without
 from ..tensor import Tensor
 
-# %% ../../nbs/19_losses.ipynb #d0c768c8
+# %% ../../nbs/19_losses.ipynb #d0c33e5d
 def labels_for(x, labels, tags, axis):
     "Labels as an i64 array in the order of `tags`, checked against the number of classes."
     if isinstance(labels, Tensor):
-        if set(labels.tags) != set(tags): raise fault(TagError, 'cross_entropy: the labels have other axes than x without its classes', x=x, labels=labels)
+        if set(labels.tags) != set(tags): raise fault(TagError, 'cross_entropy: the labels have other axes than x without its classes', x=x, labels=labels, help=f'labels need the axes {" ".join(tags) or "of a single number"}')
         y = labels.data.transpose([labels.tags.index(t) for t in tags])
     else: y = np.asarray(labels)
     if y.dtype.kind not in 'iu': raise fault(DTypeError, 'cross_entropy: labels are whole numbers', x=x, labels=labels, help="labels.to('i64')")
-    if y.shape != x.shape[:axis] + x.shape[axis + 1:]: raise fault(ShapeMismatch, 'cross_entropy: one label for each row of classes', x=x, labels=labels)
+    if y.shape != x.shape[:axis] + x.shape[axis + 1:]: raise fault(ShapeMismatch, 'cross_entropy: one label for each row of classes', x=x, labels=labels, help=f'labels have the shape {x.shape[:axis] + x.shape[axis + 1:]}')
     n = x.shape[axis]
     if y.min() < 0 or y.max() >= n: raise fault(IndexOutOfBounds, f'cross_entropy: label {y.min() if y.min() < 0 else y.max()} of {n} classes', x=x, labels=labels, help=f'labels go from 0 to {n - 1}')
     return y.astype('i8', copy=False)
