@@ -1,5 +1,6 @@
 """The kernel builder: what it compiles again, what it says, and what it does without a compiler."""
 import hashlib, importlib.util
+from pathlib import Path
 import pytest
 import build_kernels
 
@@ -8,9 +9,11 @@ import build_kernels
 def folder(tmp_path, monkeypatch):
     "Two kernels and a helper, with an empty cache"
     monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path/'cache'))
+    build_kernels.cache.cache_clear()
     for name in ('FUCINALIB_NO_KERNELS', 'FUCINALIB_REQUIRE_KERNELS'): monkeypatch.delenv(name, raising=False)
     for name in ('one', 'two', '_helper'): (tmp_path/f'{name}.py').write_text(f'# {name}\n')
-    return tmp_path
+    yield tmp_path
+    build_kernels.cache.cache_clear()
 
 
 @pytest.fixture
@@ -18,10 +21,10 @@ def compiled(monkeypatch):
     "Names of the kernels given to the compiler, which here only writes what Pythran writes too: the hash of the source"
     names = []
 
-    def compile_one(src, so, flags, compilers):
+    def compile_one(src, flags, toolchain, compilers):
         names.append(src.stem)
         if 'oops' in src.read_text(): return f'{src.name}:1 oops is unknown'
-        so.write_text(hashlib.sha256(src.read_bytes()).hexdigest())
+        build_kernels.cached(src, toolchain).write_text(hashlib.sha256(src.read_bytes()).hexdigest())
         return ''
 
     monkeypatch.setattr(build_kernels, 'compile_one', compile_one)
@@ -107,8 +110,18 @@ def test_first_error(log, line): assert build_kernels.first_error(log) == line
 def test_pythran_tells_where_it_failed(folder, monkeypatch):
     monkeypatch.setattr(build_kernels, 'compiler', lambda: 'c++')
     (folder/'one.py').write_text('#pythran export one(float32[:])\ndef one(x:\n')
-    error = build_kernels.compile_one(folder/'one.py', folder/'one.so', [], build_kernels.Compilers())
-    assert error == "one.py:2 '(' was never closed" and not (folder/'one.so').exists()
+    error = build_kernels.compile_one(folder/'one.py', [], [], build_kernels.Compilers())
+    assert error == "one.py:2 '(' was never closed" and not build_kernels.cached(folder/'one.py', []).exists()
+
+
+def test_a_source_that_changes_while_it_is_compiled_is_not_kept(folder):
+    class Editor:
+        def run(self, cmd, **kw):
+            Path(cmd[-1]).write_text('compiled from the old source')
+            (folder/'one.py').write_text('# the new source\n')
+            return 0, ''
+    assert build_kernels.compile_one(folder/'one.py', [], [], Editor()).startswith('the source changed meanwhile')
+    assert not list(build_kernels.cache().glob('one*'))
 
 
 def test_march(monkeypatch):

@@ -12,6 +12,7 @@ Without a C++ compiler nothing is built, one line says why, and fucinalib runs o
 """
 import filecmp, hashlib, os, platform, re, shutil, signal, subprocess, sys, sysconfig, tempfile, time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import lru_cache
 from importlib import import_module, metadata, util
 from pathlib import Path
 
@@ -79,12 +80,18 @@ def first_error(log):
     return re.sub(r'\{anonymous\}::|pythonic::(types|operator_|numpy::functor)::', '', line)[:300]
 
 
+@lru_cache
 def cache():
     "The folder of compiled kernels, or a temporary one where that cannot be written"
     folder = Path(os.environ.get('FUCINALIB_CACHE') or '~/.cache/fucinalib').expanduser()/'kernels'
-    try: folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError: return Path(tempfile.mkdtemp(prefix='fucinalib-'))
-    return folder if os.access(folder, os.W_OK) else Path(tempfile.mkdtemp(prefix='fucinalib-'))
+    return folder
+
+
+def cached(src, toolchain): return cache()/f'{src.stem}-{key(src, toolchain)}{SUFFIX}'
 
 
 class Compilers:
@@ -105,13 +112,15 @@ class Compilers:
         for p in list(self.running): os.killpg(p.pid, signal.SIGTERM)
 
 
-def compile_one(src, so, flags, compilers):
-    "Compile `src` to `so`, which appears whole or not at all; returns the first error, '' if none"
+def compile_one(src, flags, toolchain, compilers):
+    "Put `src` into the cache, whole or not at all; returns the first error, '' if none"
+    so = cached(src, toolchain)
     with tempfile.TemporaryDirectory(prefix='fucinalib-') as tmp:
         out = Path(tmp)/f'{src.stem}{SUFFIX}'           # Pythran names the module after this
         code, log = compilers.run([sys.executable, '-m', 'pythran.run', '-w', *flags, str(src), '-o', str(out)],
                                   env={**os.environ, 'CXX': compiler(), 'TMPDIR': tmp}, cwd=tmp)
         if code or not out.exists(): return first_error(log)
+        if so != cached(src, toolchain): return 'the source changed meanwhile; run this again'
         place(out, so)
     return ''
 
@@ -138,46 +147,44 @@ def say(text): print(f'kernels   {text}', flush=True)
 def build(folder=FOLDER, dest=None, wheel=False):
     "Bring the compiled kernels in `dest` (unless told, beside their sources) up to date; returns the names there"
     folder, dest = Path(folder), Path(dest or folder)
-    names, compiled = [src.stem for src in sources(folder)], lambda name: dest/f'{name}{SUFFIX}'
+    srcs, why = sources(folder), obstacle()
     for so in dest.glob('*.so'):
         if not fresh(so, folder/f'{so.name.split(".")[0]}.py'): so.unlink(missing_ok=True)
-    why = obstacle()
-    if not why: compile_all(sources(folder), dest, flags(wheel))
-    missing = [name for name in names if not compiled(name).exists()]
+    if not why: compile_all(srcs, dest, flags(wheel))
+    missing = [src.stem for src in srcs if not (dest/f'{src.stem}{SUFFIX}').exists()]
     if why: say(f'not compiled: {why}; {"fucinalib runs on NumPy" if missing else "those from before are used"}')
     if missing and os.environ.get('FUCINALIB_REQUIRE_KERNELS'):
         sys.exit(f'kernels   FUCINALIB_REQUIRE_KERNELS is set, and these are missing: {" ".join(missing)}')
-    return [name for name in names if name not in missing]
+    return [src.stem for src in srcs if src.stem not in missing]
 
 
 def compile_all(srcs, dest, flags):
     "Compile what the cache lacks and copy everything to `dest`; one line for each kernel that changed"
-    tools, store, start = toolchain(flags), cache(), time.time()
-    cached = {src: store/f'{src.stem}-{key(src, tools)}{SUFFIX}' for src in srcs}
-    todo = [src for src in srcs if not cached[src].exists()]
+    tools, start = toolchain(flags), time.time()
+    todo = [src for src in srcs if not cached(src, tools).exists()]
     dest.mkdir(parents=True, exist_ok=True)
-    new = [src for src in srcs if src not in todo and place(cached[src], dest/f'{src.stem}{SUFFIX}')]
-    for src in new: say(f'{src.stem:16} cached')
-    failed = compile_new(todo, cached, dest, flags) if todo else 0
+    for src in srcs:
+        if src not in todo and place(cached(src, tools), dest/f'{src.stem}{SUFFIX}'): say(f'{src.stem:16} cached')
+    failed = compile_new(todo, dest, flags, tools) if todo else 0
     ready = f'{len(srcs) - failed} of {len(srcs)} ready'
     say(f'{ready} after {time.time() - start:.0f} s' if todo else ready)
 
 
-def compile_new(srcs, cached, dest, flags):
-    "Compile `srcs` side by side; returns how many failed"
+def compile_new(srcs, dest, flags, tools):
+    "Compile `srcs` side by side, the longest first; returns how many failed"
     def timed(src):
         start = time.time()
-        return compile_one(src, cached[src], flags, compilers), time.time() - start
+        return compile_one(src, flags, tools, compilers), time.time() - start
 
-    say(f'compiling {len(srcs)} with {compiler()}, {jobs()} at a time')
+    workers = min(jobs(), len(srcs))
+    say(f'compiling {len(srcs)} with {compiler()}, {workers} at a time')
     import_module('pythran')                            # first imports that run side by side race
-    compilers, pool, failed = Compilers(), ThreadPoolExecutor(jobs()), 0
-    srcs = sorted(srcs, key=lambda src: -src.stat().st_size)        # the longest first, and no core waits at the end
+    compilers, pool, failed = Compilers(), ThreadPoolExecutor(workers), 0
     try:
-        tasks = {pool.submit(timed, src): src for src in srcs}
+        tasks = {pool.submit(timed, src): src for src in sorted(srcs, key=lambda src: -src.stat().st_size)}
         for task in as_completed(tasks):
             src, (error, seconds) = tasks[task], task.result()
-            if not error: place(cached[src], dest/f'{src.stem}{SUFFIX}')
+            if not error and (so := cached(src, tools)).exists(): place(so, dest/f'{src.stem}{SUFFIX}')
             say(f'{src.stem:16} ' + (f'failed: {error}' if error else f'built in {seconds:.0f} s'))
             failed += bool(error)
     except KeyboardInterrupt:
