@@ -77,12 +77,24 @@ def check(path):
         if not solutions[number]: raise Wrong(f'exercise {number}: its solution does not pass')
 
 
+def settled(outputs):
+    "Outputs with the pieces of a stream joined and what a progress bar wrote over left out"
+    done = []
+    for out in outputs:
+        if out.get('output_type') != 'stream': done.append(out)
+        elif done and done[-1].get('name') == out['name']: done[-1]['text'] = ''.join(done[-1]['text']) + ''.join(out['text'])
+        else: done.append(out)
+    for out in done:
+        if out.get('output_type') == 'stream': out['text'] = re.sub(r'[^\n]*\r(?=[^\n])', '', ''.join(out['text']))
+    return done
+
+
 def show(path):
     "Print headings and results as they come"
     for cell, _, outputs in cells(path):
         if cell['cell_type'] == 'markdown':
             for heading in re.findall(r'^#+ .*', cell.source, re.M): print(f'\n{heading}', flush=True)
-        for out in outputs:
+        for out in settled(outputs):
             data = out.get('data', {})
             text = out.get('text') or data.get('text/plain', '')
             print('[picture]' if 'image/png' in data else ''.join(text).rstrip(), flush=True)
@@ -101,6 +113,8 @@ def execute(path):
 
     nb = nbformat.read(path, as_version=4)
     Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}}).execute()
+    for cell in nb.cells:
+        if cell.cell_type == 'code': cell.outputs = settled(cell.outputs)
     nbformat.write(nb, path)
     nb = read_nb(path)
     clean_nb(nb, allowed_cell_metadata_keys=['jupyter', 'tags'])
