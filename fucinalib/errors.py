@@ -8,7 +8,8 @@ from difflib import get_close_matches
 __all__ = ['FucinaError', 'TagError', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
-           'UnsupportedGradient', 'GradientCastUnsupported', 'ForkError']      # fault, closest and did_you_mean are for the inside
+           'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported', 'GradientQuantizedMatmulUnsupported',
+           'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError']      # fault, closest and did_you_mean are for the inside
 
 
 class FucinaError(Exception): "Any error this library raises on purpose."
@@ -19,10 +20,12 @@ class ShapeError(FucinaError, ValueError): "Sizes that do not fit."
 class ShapeMismatch(ShapeError): "Two operands give one axis different sizes."
 class InvalidShape(ShapeError): "A shape that cannot exist: wrong rank, a zero size, ragged data."
 class InvalidDataLength(ShapeError): "As many values as the sizes ask for were not given."
+class TernaryContractDimNotBlockAligned(InvalidShape): "A ternary weight is summed over whole blocks of 256."
 class UnsupportedView(ShapeError): "No strides describe this view; a copy is needed and must be asked for."
 class EmptySelection(ShapeError): "A selection chose nothing; tensors of size zero do not exist."
 
 class DTypeError(FucinaError, TypeError): "A number type that does not fit."
+class NonFiniteValue(FucinaError, ValueError): "NaN or infinity where only numbers can be stored."
 class OptionError(FucinaError, ValueError, TypeError): "An option, or the value of one, that does not exist."
 class IndexOutOfBounds(FucinaError, IndexError): "An index beyond its axis."
 class DivisionByZero(FucinaError, ZeroDivisionError): "An integer division by zero."
@@ -38,6 +41,8 @@ class GradientShapeMismatch(GradError): "A gradient rule returned a gradient of 
 class GradientMismatch(GradError): "A gradient rule disagrees with finite differences."
 class UnsupportedGradient(GradError): "This operation has no gradient and would silently stop it."
 class GradientCastUnsupported(UnsupportedGradient): "No gradient passes through this change of number type."
+class GradientPackedMatmulUnsupported(UnsupportedGradient): "No gradient passes through a product with a packed weight."
+class GradientQuantizedMatmulUnsupported(UnsupportedGradient): "No gradient passes through a product with a packed quantised weight."
 
 class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
 
