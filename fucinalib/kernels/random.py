@@ -10,9 +10,9 @@ CHUNK = 1 << 14     # values made at a time, so that temporaries stay in cache
 
 
 def bits(seed, index):
-    "64 random bits for every entry of the uint64 array `index`."
+    "64 random bits for every entry of the uint64 array `index`; `seed` is an np.uint64, or the np.int64 of the same bits."
     z = index + np.uint64(1)
-    z *= STEP; z += np.uint64(seed)
+    z *= STEP; z += seed.view('u8')
     z ^= z >> np.uint64(30); z *= MIX1
     z ^= z >> np.uint64(27); z *= MIX2
     z ^= z >> np.uint64(31)
@@ -39,24 +39,22 @@ def below(high, dtype):
 
 
 @kernel(inplace=(0,), floor=1 << 12)
-def uniform_(out, seed, low, high):
-    "Fill with real numbers in [low, high): one product and one sum in float64, one rounding, never `high` itself."
-    top = below(high, out.dtype)
-    for s in pieces(out.size): out[s] = np.minimum((low + (high - low) * unit(bits(seed, counters(s)))).astype(out.dtype), top)
+def uniform_(out, seed, low, span, top):
+    "Fill with low + span u, u in [0, 1): one product and one sum in float64, one rounding, nothing above `top`."
+    for s in pieces(out.size): out[s] = np.minimum((low + span * unit(bits(seed, counters(s)))).astype(out.dtype), top)
     return out
 
 
 @kernel(inplace=(0,), floor=1 << 12)
 def normal_(out, seed, mean, std):
     "Fill with normal numbers, two from each pair of counters (Box and Muller 1958), in float64 up to the last step."
-    shift = out.dtype.type(mean)
     for s in pieces(out.size):
         z = bits(seed, counters(slice(s.start, s.stop + (s.stop - s.start) % 2)))
         radius = np.sqrt(-2. * np.log(((z[0::2] >> np.uint64(11)).astype('f8') + 1.) * 2.0**-53))
         angle = 2. * np.pi * unit(z[1::2])
         both = np.empty(z.size)
         both[0::2], both[1::2] = radius * np.cos(angle), radius * np.sin(angle)
-        out[s] = (both[:s.stop - s.start] * std).astype(out.dtype) + shift
+        out[s] = (both[:s.stop - s.start] * std).astype(out.dtype) + mean
     return out
 
 
@@ -76,9 +74,26 @@ def times_high(z, n):
     return a * c + (ad >> half) + (middle >> half)
 
 
-def permutation(seed, n):
-    "range(n) shuffled from the back (Fisher and Yates); the k-th draw decides place n-1-k."
-    order, places = list(range(n)), range(n - 1, 0, -1)
-    picks = times_high(bits(seed, np.arange(max(n - 1, 0), dtype='u8')), np.arange(n, 1, -1, dtype='u8')).tolist()
-    for k, j in zip(places, picks): order[k], order[j] = order[j], order[k]
-    return np.array(order, 'i8')
+@kernel(inplace=(0,), floor=1 << 12)
+def integers_(out, seed, low, span):
+    "Fill with whole numbers low to low + span - 1; a span of 2**63 and more is the np.int64 of the same bits."
+    for s in pieces(out.size): out[s] = (times_high(bits(seed, counters(s)), span.view('u8')) + low.view('u8')).view('i8')
+    return out
+
+
+@kernel(inplace=(0,), floor=1 << 12)
+def bernoulli_(out, seed, bound):
+    "Fill with 1 where the upper 53 bits are below `bound`, else 0."
+    for s in pieces(out.size): out[s] = (bits(seed, counters(s)) >> np.uint64(11)) < bound.view('u8')
+    return out
+
+
+@kernel(inplace=(0,), floor=1 << 6)
+def shuffle_(out, seed):
+    "Fill with range(n) shuffled from the back (Fisher and Yates): draw k decides place n-1-k."
+    n = out.size
+    order = list(range(n))
+    picks = times_high(bits(seed, np.arange(n - 1, dtype='u8')), np.arange(n, 1, -1, dtype='u8')).tolist()
+    for k, j in zip(range(n - 1, 0, -1), picks): order[k], order[j] = order[j], order[k]
+    out[:] = order
+    return out

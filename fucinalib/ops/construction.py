@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['CONSTANT', 'LIKE', 'stream', 'RANDOM', 'measure', 'by_name', 'whole', 'filled', 'zeros', 'ones', 'empty', 'full',
            'like', 'zeros_like', 'ones_like', 'empty_like', 'full_like', 'one_tag', 'spanning', 'arange', 'linspace',
-           'eye', 'one_hot', 'at', 'clean', 'manual_seed', 'next_seed', 'drawn', 'rand', 'uniform', 'randn', 'normal',
-           'bernoulli', 'gumbel', 'randint', 'randperm']
+           'eye', 'one_hot', 'at', 'clean', 'bits64', 'manual_seed', 'next_seed', 'drawn', 'fill_uniform',
+           'fill_normal', 'rand', 'uniform', 'randn', 'normal', 'bernoulli', 'gumbel', 'randint', 'randperm']
 
 # %% ../../nbs/05_construction.ipynb #79983be9
 import itertools, operator
@@ -227,7 +227,7 @@ def one_hot(indices,      # whole numbers below depth: a tensor, or an array or 
     y[np.arange(a.size), a.reshape(-1)] = 1
     return y.reshape(*a.shape, depth), tags, None
 
-# %% ../../nbs/05_construction.ipynb #217a8abe
+# %% ../../nbs/05_construction.ipynb #888eb131
 def at(seed,   # a whole number; taken modulo 2**64
        index,  # counter: a whole number or an array of them
       )->np.ndarray:
@@ -235,10 +235,12 @@ def at(seed,   # a whole number; taken modulo 2**64
     return random.bits(clean(seed), np.asarray(index).astype('u8').reshape(-1)).reshape(np.shape(index))
 
 def clean(seed):
-    "`seed` as a uint64."
+    "`seed` as 64 bits in an np.int64."
     if seed is None: seed = next_seed()
-    try: return np.uint64(operator.index(seed) & 0xFFFFFFFFFFFFFFFF)
+    try: return bits64(operator.index(seed))
     except TypeError: raise fault(OptionError, f'seed {seed!r} is not a whole number', help='seed=0, for example') from None
+
+def bits64(n): return np.uint64(n & 0xFFFFFFFFFFFFFFFF).view('i8')
 
 # %% ../../nbs/05_construction.ipynb #15270aed
 stream = dict(seed=0, calls=itertools.count())
@@ -253,15 +255,23 @@ def next_seed():
     "A seed for a call that was given none: call k of this process gets at(process seed, k)."
     return int(random.bits(clean(stream['seed']), np.array([next(stream['calls'])], 'u8'))[0])
 
-# %% ../../nbs/05_construction.ipynb #d405e16e
-def drawn(op, tags, shape, sizes, seed, dtype, fill, *numbers):
-    "Array and tags of a random tensor; `fill` is a kernel that writes into a flat array."
+# %% ../../nbs/05_construction.ipynb #75dc19d8
+def drawn(op, tags, shape, sizes, seed, dtype, fill):
+    "Array and tags of a random tensor; fill(out, seed, real) writes into a flat array of the scalar type `real`."
     tags, shape = measure(op, tags, shape, sizes, ('seed', 'dtype'))
     dtype = as_dtype(dtype)
     if not dtype.is_float: raise fault(DTypeError, f'{op} of {dtype}', help="a real number type, or randint for whole numbers")
     y = np.empty(shape, dtype.np)
-    fill(y.reshape(-1), clean(seed), *map(np.float64, numbers))
+    fill(y.reshape(-1), clean(seed), dtype.np.type)
     return y, tags, None
+
+def fill_uniform(low, high):
+    "The filler for numbers in [low, high)."
+    return lambda out, seed, real: kernels.uniform_(out, seed, np.float64(low), np.float64(high - low), random.below(high, out.dtype))
+
+def fill_normal(mean, std):
+    "The filler for normal numbers."
+    return lambda out, seed, real: kernels.normal_(out, seed, real(mean), np.float64(std))
 
 RANDOM = dict(samples=[Sample('row col', row=2, col=3, seed=0), Sample('d', 5, seed=7, dtype='f64')], differentiable=False, attach=False,
               mistakes=[(InvalidShape, lambda f: f('row col', row=2, seed=0)), (OptionError, lambda f: f('row', row=2, seed=.5)), (DTypeError, lambda f: f('row', row=2, seed=0, dtype='i64')), (OptionError, lambda f: f('row', row=2, sed=0))])
@@ -275,7 +285,7 @@ def rand(tags,         # names of the axes: 'row col'
          **sizes,       # sizes by name: row=2, col=3
         )->Tensor:
     "Random numbers in [0, 1). Unlike torch, a function of the seed alone."
-    return drawn('rand', tags, shape, sizes, seed, dtype, kernels.uniform_, 0, 1)
+    return drawn('rand', tags, shape, sizes, seed, dtype, fill_uniform(0., 1.))
 
 @op('construction', torch='torch.Tensor.uniform_', **RANDOM)
 def uniform(tags,         # names of the axes: 'row col'
@@ -290,7 +300,7 @@ def uniform(tags,         # names of the axes: 'row col'
     "Random numbers in [low, high)."
     real = as_dtype(dtype).np.type
     if not real(low) < real(high): raise fault(OptionError, f'uniform: no number lies in [{low}, {high})', help='low must be less than high')
-    return drawn('uniform', tags, shape, sizes, seed, dtype, kernels.uniform_, low, high)
+    return drawn('uniform', tags, shape, sizes, seed, dtype, fill_uniform(low, high))
 
 @op('construction', torch='torch.randn', **RANDOM)
 def randn(tags,         # names of the axes: 'row col'
@@ -301,7 +311,7 @@ def randn(tags,         # names of the axes: 'row col'
           **sizes,       # sizes by name: row=2, col=3
          )->Tensor:
     "Random numbers of the standard normal distribution. Unlike torch, a function of the seed alone."
-    return drawn('randn', tags, shape, sizes, seed, dtype, kernels.normal_, 0, 1)
+    return drawn('randn', tags, shape, sizes, seed, dtype, fill_normal(0., 1.))
 
 @op('construction', torch='torch.normal', **RANDOM)
 def normal(tags,         # names of the axes: 'row col'
@@ -315,9 +325,9 @@ def normal(tags,         # names of the axes: 'row col'
           )->Tensor:
     "Random numbers of a normal distribution: randn * std + mean."
     if not std >= 0: raise fault(OptionError, f'normal: std is {std}', help='a standard deviation is not negative')
-    return drawn('normal', tags, shape, sizes, seed, dtype, kernels.normal_, mean, std)
+    return drawn('normal', tags, shape, sizes, seed, dtype, fill_normal(mean, std))
 
-# %% ../../nbs/05_construction.ipynb #897664c6
+# %% ../../nbs/05_construction.ipynb #a3a25ac8
 @op('construction', torch='torch.bernoulli', **{**RANDOM, 'samples': [Sample('d', d=8, seed=7), Sample('d', d=8, p=.2, seed=7, dtype='bool')],
     'mistakes': [(InvalidShape, lambda f: f('row', row=2, p=1.5)), (InvalidShape, lambda f: f('row col', row=2)), (OptionError, lambda f: f('row', row=2, prob=.2))]})
 def bernoulli(tags,         # names of the axes: 'row col'
@@ -331,9 +341,8 @@ def bernoulli(tags,         # names of the axes: 'row col'
     "1 with probability p, else 0; the dropout mask of a seed keeps where bernoulli(p=1 - rate) of that seed is 1."
     if not 0 <= p <= 1: raise fault(InvalidShape, f'bernoulli: p is {p}', help='a probability lies between 0 and 1')
     tags, shape = measure('bernoulli', tags, shape, sizes, ('p', 'seed', 'dtype'))
-    y, seed, bound = np.empty(shape, as_dtype(dtype).np), clean(seed), np.uint64(ceil(p * 2**53))
-    flat = y.reshape(-1)
-    for s in random.pieces(y.size): flat[s] = (random.bits(seed, random.counters(s)) >> np.uint64(11)) < bound
+    y = np.empty(shape, as_dtype(dtype).np)
+    kernels.bernoulli_(y.reshape(-1), clean(seed), bits64(ceil(p * 2**53)))
     return y, tags, None
 
 @op('construction', **RANDOM)
@@ -345,11 +354,11 @@ def gumbel(tags,         # names of the axes: 'row col'
            **sizes,       # sizes by name: row=2, col=3
           )->Tensor:
     "Random numbers of the Gumbel distribution: the argmax of logits + gumbel draws a class with its softmax probability."
-    def fill(out, seed):
+    def fill(out, seed, real):
         for s in random.pieces(out.size): out[s] = random.gumbel(seed, random.counters(s))
     return drawn('gumbel', tags, shape, sizes, seed, dtype, fill)
 
-# %% ../../nbs/05_construction.ipynb #5283106e
+# %% ../../nbs/05_construction.ipynb #f23184e4
 @op('construction', torch='torch.randint', samples=[Sample('d', 8, -3, 5, seed=7)], differentiable=False, attach=False,
     mistakes=[(OptionError, lambda f: f('d', d=3, low=2, high=2, seed=0)), (OptionError, lambda f: f('d', d=3, seed=0)), (DTypeError, lambda f: f('d', d=3, high=300, dtype='i8')), (InvalidShape, lambda f: f('row col', row=2, high=3))])
 def randint(tags,         # names of the axes: 'row col'
@@ -369,9 +378,8 @@ def randint(tags,         # names of the axes: 'row col'
     limits = np.iinfo(dtype.np)
     if low < limits.min or high - 1 > limits.max: raise fault(DTypeError, f'randint: {low} to {high - 1} does not fit into {dtype}', help=f'{dtype} holds {limits.min} to {limits.max}')
     tags, shape = measure('randint', tags, shape, sizes, ('low', 'high', 'seed', 'dtype'))
-    y, seed = np.empty(shape, dtype.np), clean(seed)
-    flat = y.reshape(-1)
-    for s in random.pieces(y.size): flat[s] = (random.times_high(random.bits(seed, random.counters(s)), high - low) + np.uint64(low & 0xFFFFFFFFFFFFFFFF)).view('i8')
+    y = np.empty(shape, dtype.np)
+    kernels.integers_(y.reshape(-1), clean(seed), bits64(low), bits64(high - low))
     return y, tags, None
 
 @op('construction', torch='torch.randperm', samples=[Sample('d', 6, seed=7)], differentiable=False, attach=False,
@@ -382,4 +390,5 @@ def randperm(tag,        # name of the axis
              seed=None,  # same seed, same order; None: another one each call
             )->Tensor:
     "The numbers 0 to n - 1 in random order, i64."
-    return random.permutation(clean(seed), whole('randperm', n, 'n', 1)), one_tag('randperm', tag), None
+    tags, n = one_tag('randperm', tag), whole('randperm', n, 'n', 1)
+    return kernels.shuffle_(np.empty(n, 'i8'), clean(seed)), tags, None
