@@ -268,7 +268,7 @@ def holds_tensor(annotation):
 
 def many_tensors(p): return p.kind is p.VAR_POSITIONAL or 'list' in str(p.annotation)
 
-# %% ../nbs/03_autograd.ipynb #d83b981e
+# %% ../nbs/03_autograd.ipynb #15b48970
 def op(family,   # group of ops it is documented with
        **facts,  # samples, mistakes, torch, differentiable, refuse, composed, attach, view, half: see Op
       ):
@@ -289,7 +289,7 @@ def caller(o):
         if widen and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32) and short(o, args, kw): return in_f32(o, args, kw)
         try: result = o.fn(*args, **kw)
         except TypeError as e: raise explain(o, e, args, kw) from None
-        if o.composed or type(result) is Tensor: return result      # or an op that called itself
+        if o.composed or type(result) is not tuple: return result      # an op that called itself, or a result that is no tensor
         y, tags, rules = result
         t = new(Tensor)
         t.data = y if type(y) is ndarray else np.asarray(y)

@@ -8,6 +8,7 @@ __all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i
 
 class DType(str):
     "A number type. It is its short name (`x.dtype == 'f32'`) and knows its NumPy type."
+    is_blocks = False       # True for the formats of quantised blocks (kernels.blocks), which join these types when the operations load
     def __new__(cls, name, np_type):
         self = super().__new__(cls, name)
         self.np = np.dtype(np_type)

@@ -6,7 +6,7 @@
 __all__ = ['CALL', 'CALLS', 'CLASH', 'Groups', 'groups', 'fuse', 'fits', 'layouts', 'View', 'view', 'cheapest', 'reader',
            'runner', 'rows_of_dot', 'which', 'long_rows', 'lanes', 'Clash', 'Plan', 'plan', 'contract', 'by_type',
            'largest', 'linked', 'suits', 'mixed', 'clash', 'record', 'dot_tags', 'lacking', 'renaming', 'dot',
-           'matmul_operator', 'add_dot', 'thinned', 'two', 'equation', 'many', 'einsum']
+           'prepared', 'matmul_operator', 'add_dot', 'thinned', 'two', 'equation', 'many', 'einsum']
 
 # %% ../../nbs/14_contraction.ipynb #9225602b
 from functools import lru_cache
@@ -267,22 +267,32 @@ def renaming(name, old, new):
     "The call that renames an axis, also where its tag is a Python keyword."
     return f'{name}.rename(**{{{old!r}: {new!r}}})' if iskeyword(old) else f'{name}.rename({old}={new!r})'
 
-# %% ../../nbs/14_contraction.ipynb #54059c88
+# %% ../../nbs/14_contraction.ipynb #0de45b47
 CLASH = [(TagError, lambda f: f(Tensor([[1., 2.]], 'batch feat'), Tensor([1., 2.], 'in'), 'feat')), (TagError, lambda f: f(Tensor([1., 2.], 'in'), Tensor([1., 2.], 'in'))),
          (ShapeMismatch, lambda f: f(Tensor([1., 2.], 'in'), Tensor([1., 2., 3.], 'in'), 'in')), (ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'b in'), Tensor([[1., 2.], [3., 4.]], 'b in'), 'in')),
          (DTypeError, lambda f: f(Tensor([1., 2.], 'in'), Tensor([1, 2], 'in'), 'in'))]
 
 @op('contraction', samples=[Sample('m=2 k=3', 'k=3 n=2', 'k'), Sample('b=2 m=2 k=3', 'n=2 k=3 b=2', 'k'), Sample('k=3', 'k=3', 'k'), Sample('i=2 k=2 j=2', 'j=2 n=2 i=2', 'i', 'j'), Sample('b=2 k=3', 'k=3 b=2', 'k')],
     mistakes=CLASH, torch='torch.einsum')
-def dot(x:Tensor,     # any tags
-        w:Tensor,     # has the named axes too, at equal sizes
-        *over_tags,   # axes to sum over
+def dot(x:Tensor,       # any tags
+        w:Tensor,       # has the named axes too, at equal sizes; or a BlockTensor or PackedWeight (chapters 25, 25a)
+        *over_tags,     # axes to sum over
+        out=None,       # with a packed weight: name of the result's last axis
+        rms_norm=None,  # with a packed quantised weight: (weight, eps), normalise x first
+        gate=None,      # with a packed quantised weight: 'swiglu' or ('geglu_quant', gate), gate x first
        )->Tensor:
     "Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match."
-    joined = parse(*over_tags)
-    out = dot_tags(x.tags, w.tags, joined)
-    if out is None: raise lacking('dot', x, w, joined)
-    return linked('dot', x, w, out)
+    joined, options = parse(*over_tags), {k: v for k, v in (('out', out), ('rms_norm', rms_norm), ('gate', gate)) if v is not None}
+    if options or not isinstance(w, Tensor): return prepared(x, w, joined, options)
+    tags = dot_tags(x.tags, w.tags, joined)
+    if tags is None: raise lacking('dot', x, w, joined)
+    return linked('dot', x, w, tags)
+
+def prepared(x, w, joined, options):
+    "The product with an operand that is no tensor and knows itself how x is multiplied by it: w.dot_from."
+    if isinstance(w, Tensor): raise fault(OptionError, f'dot: {next(iter(options))} goes with a packed weight', x=x, w=w, help='x.dot(w.pack(), tag, ...)')
+    if not hasattr(type(w), 'dot_from'): raise fault(DTypeError, f'dot with a {type(w).__name__}', x=x, w=w, help="name its axes first: Tensor(array, 'in out')")
+    return w.dot_from(x, joined, **options)
 
 # %% ../../nbs/14_contraction.ipynb #fae563af
 def matmul_operator(x, w):

@@ -27,7 +27,7 @@ def cast(a, want):
         return y
     with np.errstate(over='ignore', invalid='ignore'): return a.astype(want)
 
-# %% ../../nbs/24_numbers.ipynb #86d05f5d
+# %% ../../nbs/24_numbers.ipynb #8555f8c5
 @op('numbers', samples=[Sample('d=3', 'f64'), Sample('row=2 col=2', 'f64')], torch='torch.Tensor.to', half='native',
     mistakes=[(GradientCastUnsupported, lambda f: f(Tensor([1.], 'd', requires_grad=True), 'i64')), (DTypeError, lambda f: f(Tensor([1.], 'd'), 'f33'))])
 def to(x:Tensor,  # any tags
@@ -35,6 +35,7 @@ def to(x:Tensor,  # any tags
       )->Tensor:
     "A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0; unlike torch, gradients of 16-bit values are f32."
     want, own = as_dtype(dtype), x.data.dtype
+    if want.is_blocks: return want.quantize(x)      # a BlockTensor, chapter 25a
     if x.node is not None and mode.grad and (not want.is_float or want.np in F8 or own in HALF and want.np in HALF and want.np != own):
         raise fault(GradientCastUnsupported, f'to({str(want)!r}) from {x.dtype} passes no gradient', x=x, help=f"x.detach().to({str(want)!r}){'; a gradient passes through f32' if want.is_float else ''}")
     return cast(x.data, want.np), x.tags, (lambda g: g.astype(grad_type(own)),)
