@@ -227,8 +227,8 @@ def write_texts(html):
     for f in html.rglob('*.html'):
         article = BeautifulSoup(f.read_text(), 'html.parser').find('article')
         if '_modules' in f.parts or not article: continue
-        for junk in article.select('script, style, .headerlink, .prev-next-area, svg, .runline'): junk.decompose()
-        texts[f.relative_to(html).as_posix()] = ' '.join(article.get_text(' ').split())
+        for junk in article.select('script, style, .headerlink, .prev-next-area, svg, .runline, div.math'): junk.decompose()
+        texts[f.relative_to(html).as_posix()] = ' '.join(article.get_text().split())
     (html/'_static'/'texts.js').write_text('window.TEXTS = ' + json.dumps(texts))
 
 def loads_from_outside(html):

@@ -29,7 +29,8 @@ def table(head, rows):
 
 def fault(code, message):
     "A mistake and what it says."
-    return f'```python\n{code}\n```\n\n<pre class="fault">{html.escape(message)}</pre>\n'
+    kind, said = message.split(':', 1) if ':' in message.split('\n')[0] else ('', message)
+    return f'```python\n{code}\n```\n\n<pre class="fault"><b>{kind}</b>:{html.escape(said)}</pre>\n'
 
 def by_family():
     "The operations of the registry, family by family in reading order."
@@ -58,7 +59,7 @@ def op_table():
             rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), proof,
                          f'`{torch.removeprefix("torch.")}`' if torch else '', kernel)); count += 1
         out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '',
-                table(['operation', 'what it does', 'gradcheck', 'in torch', 'kernel'], rows), '']
+                ':::{container} optable', table(['operation', 'what it does', 'gradcheck', 'in torch', 'kernel'], rows), ':::', '']
     intro = (f'The {count} operations of the registry. The third column was computed while this page was built: how many slopes '
              'were compared with finite differences in double precision, and the largest difference. The last one says which '
              'have a compiled kernel.\n')
@@ -161,16 +162,17 @@ PICTURE = """
 x = fl.Tensor([[1., 2., 3.], [4., 5., 6.]], 'batch feature')
 w = fl.param([[1., 0.], [0., 1.], [1., 1.]], 'feature class')
 loss = x.dot(w, 'feature').cross_entropy('class', [0, 1])
+loss.backward()
 """
 
 def picture():
-    "The picture on the landing page: three lines of code and the computation as the library draws it."
+    "The picture on the landing page: four lines of code and the computation as the library draws it."
     import fucinalib as fl
     from build import inline_svg
     scope = dict(fl=fl)
     try:
-        exec(PICTURE, scope)
-        drawing = scope['loss'].graph()._repr_mimebundle_(None, None)
+        exec(PICTURE + 'drawing = loss.graph()', scope)
+        drawing = scope['drawing']._repr_mimebundle_(None, None)
         svg = drawing.get('text/html') or inline_svg(drawing['image/svg+xml'])
     except Exception as e: PROBLEMS.append(f'no picture on the landing page: {type(e).__name__}: {e}'); return ''
     return f':::{{container}} hero\n```python{PICTURE}loss.graph()\n```\n\n{svg}\n:::'
