@@ -2,16 +2,17 @@
 import os
 from .dispatch import Kernel, kernel, stats, table
 from .threads import get_num_threads, set_num_threads
-from .backends import current_backend, use_backend
-from . import backends as _backends
-from . import gated, masks, pointwise, random, unary
+from .discovery import current_backend, use_backend
+from . import discovery as _discovery
+from . import activations, gated, indexing, masks, pointwise, random, reductions, selection, softmax, unary
+from .reductions import max, min, spread, sum
 
 globals().update({name: k.call for name, k in table.items()})
 
 
 def backends():
     "Backend name -> names of the kernels it has. `numpy` has them all."
-    return {'numpy': sorted(table)} | {name: sorted(set(_backends.load(name)) & set(table)) for name in _backends.installed()[1:]}
+    return {'numpy': sorted(table)} | {name: sorted(set(_discovery.load(name)) & set(table)) for name in _discovery.installed()[1:]}
 
 
-if os.environ.get('FUCINALIB_BACKEND', 'numpy') != 'numpy': _backends.active()     # a misspelt name is told now
+if os.environ.get('FUCINALIB_BACKEND', 'numpy') != 'numpy': _discovery.active()     # a misspelt name is told now

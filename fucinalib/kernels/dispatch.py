@@ -7,7 +7,7 @@ from collections import Counter
 from functools import lru_cache, wraps
 from math import prod
 import numpy as np
-from . import backends, threads
+from . import discovery, threads
 
 table = {}          # name -> Kernel
 stats = Counter()   # name -> compiled runs; (name, 'twin') -> runs above the floor that NumPy did
@@ -29,7 +29,7 @@ class Kernel:
         if self.forms:
             form = self.form(*args)
             if form is not None: return form(*args)
-        fast = backends.active().get(self.name)
+        fast = discovery.active().get(self.name)
         sig = tuple([(a.dtype, a.ndim) if isinstance(a, np.ndarray) else type(a) for a in args])
         if fast is None or sig in self.refused or not self.fits(args): return self.slow(args)
         shape = args[0].shape
@@ -75,8 +75,9 @@ class Kernel:
         if self.out is None: return [np.empty(ready[0].shape, ready[0].dtype)]
         return [np.empty(shape, dtype) for shape, dtype in self.out(*ready)]
 
-    def form(self, a, b):
-        "A function for an operand of another shape: one number, one row or one column for all. None where there is none."
+    def form(self, *args):
+        "A function for a last operand of another shape: one number, one row or one column for all. None where there is none."
+        a, b = args[0], args[-1]
         if not isinstance(b, np.ndarray):
             return table[f'{self.name}_scalar'].run if 'scalar' in self.forms and type(b) in (float, int) else None
         if a.shape == b.shape: return None
@@ -114,7 +115,7 @@ def kernel(flat=False,      # the double sees 1-D arrays, all of one shape; numb
            floor=1 << 15,   # elements of the first argument below which the twin is faster
            out=None,        # (*inputs) -> list of (shape, dtype); default: one output like the first argument
            inplace=(),      # positions of arguments that are written to; then there are no outputs and the first argument returns
-           forms=(),        # for two operands: 'scalar', 'row', 'col' have kernels of their own, name_scalar and so on
+           forms=(),        # a last operand of other shape: 'scalar', 'row', 'col' have kernels of their own, name_scalar and so on
           ):
     "Make the NumPy function a kernel of the same name."
     def define(twin):

@@ -46,7 +46,7 @@ def minimum(a, b):
 @quiet
 def pow(a, b):
     "a ** b by the rules of C: 0 ** 0 is 1, a negative base with a fractional exponent NaN."
-    return np.power(a, b)
+    return np.power(a, b) if isinstance(b, np.ndarray) else pow_scalar.kernel.twin(a, b)
 
 
 # one number for all elements
@@ -102,9 +102,11 @@ def minimum_scalar(x, s):
 @kernel(flat=True)
 @quiet
 def pow_scalar(x, s):
-    "x ** s."
+    "x ** s; where s is a half, the square root."
     if s == 2: return np.multiply(x, x)
     if s == 3: return np.multiply(np.multiply(x, x), x)
+    if s == -1: return np.divide(1, x)
+    if s == .5: return np.sqrt(x)
     return np.power(x, s)
 
 @kernel(flat=True)
@@ -224,6 +226,4 @@ def pow_scalar_backward(g, x, s):
     "Gradient of x ** s for x: g s x**(s-1), zero for s = 0."
     if s == 0: return np.zeros(g.shape, g.dtype)
     if s == 1: return np.array(g)
-    if s == 2: return np.multiply(g, np.multiply(x, s))
-    if s == 3: return np.multiply(g, np.multiply(np.multiply(x, x), s))
-    return np.multiply(g, np.multiply(np.power(x, s - 1), s))
+    return np.multiply(g, np.multiply(pow_scalar.kernel.twin(x, s - 1), s))

@@ -5,7 +5,6 @@ The choice holds for the whole process.
 """
 import os, warnings
 from importlib import import_module
-from importlib.metadata import entry_points
 from ..errors import OptionError, did_you_mean, fault
 from . import threads
 
@@ -16,6 +15,7 @@ _loaded = {}                    # backend -> its functions
 
 def offered():
     "Backend name -> function that loads it. Nothing is loaded yet."
+    from importlib.metadata import entry_points
     found = {SHIPPED: lambda: import_module('kernels_pythran')}
     found.update((p.name, p.load) for p in entry_points(group=GROUP))
     return found

@@ -1,0 +1,148 @@
+"""Many numbers become one: sums, largest and smallest, along the last axis or a middle one, and the way back.
+
+`_last` kernels see (rows, n) and give (rows,); `_mid` kernels see (outer, n, inner) and give (outer, inner).
+`sum`, `max` and `min` below bring any array and any axes into that form. A sum is added up in blocks, so that its error does not
+grow with its length, and never in an order that depends on the number of threads.
+"""
+from math import prod
+import numpy as np
+from .dispatch import kernel
+from .pointwise import quiet
+
+BLOCK = 128
+
+
+def rows(x): return [(x.shape[:1], x.dtype)]
+def planes(x): return [((x.shape[0], x.shape[2]), x.dtype)]
+def ranked(out): return lambda x: [*out(x), (out(x)[0][0], np.int64)]
+
+
+@kernel(out=rows)
+@quiet
+def sum_last(x):
+    "Sums of the rows."
+    return np.add.reduce(x, axis=1)
+
+@kernel(out=planes)
+@quiet
+def sum_mid(x):
+    "Sums along the middle axis, in blocks of 128."
+    outer, n, inner = x.shape
+    while n > BLOCK:
+        full, rest = n // BLOCK, n % BLOCK
+        head = np.add.reduce(x[:, :full * BLOCK].reshape(outer, full, BLOCK, inner), axis=2)
+        x = np.concatenate([head, np.add.reduce(x[:, n - rest:], axis=1, keepdims=True)], axis=1) if rest else head
+        n = x.shape[1]
+    return np.add.reduce(x, axis=1)
+
+
+def extremum(x, axis, fold, start):
+    v = fold(x, axis=axis)
+    if x.dtype.kind == 'f': v = np.where(np.isnan(v), x.dtype.type(start), v)
+    return v, np.argmax(x == np.expand_dims(v, axis), axis=axis)
+
+@kernel(out=ranked(rows))
+@quiet
+def max_last(x):
+    "The largest of each row and where it is first; NaN never wins, a row of NaN gives -inf and 0."
+    return extremum(x, 1, np.fmax.reduce, -np.inf)
+
+@kernel(out=ranked(rows))
+@quiet
+def min_last(x):
+    "The smallest of each row and where it is first; NaN never wins, a row of NaN gives inf and 0."
+    return extremum(x, 1, np.fmin.reduce, np.inf)
+
+@kernel(out=ranked(planes))
+@quiet
+def max_mid(x):
+    "The largest along the middle axis and where it is first; NaN never wins."
+    return extremum(x, 1, np.fmax.reduce, -np.inf)
+
+@kernel(out=ranked(planes))
+@quiet
+def min_mid(x):
+    "The smallest along the middle axis and where it is first; NaN never wins."
+    return extremum(x, 1, np.fmin.reduce, np.inf)
+
+
+@kernel(inplace=(0,))
+def spread_last_(y, g):
+    "y[i, :] = g[i]: the way back from (rows,) to (rows, n)."
+    y[...] = g[:, None]
+    return y
+
+@kernel(inplace=(0,))
+def spread_mid_(y, g):
+    "y[i, :, j] = g[i, j]: the way back from (outer, inner) to (outer, n, inner)."
+    y[...] = g[:, None]
+    return y
+
+
+# any array, any axes
+
+def in_memory_order(x, axes):
+    "A view of x whose axes lie as in memory, and `axes` and the remaining ones there, the latter in the order they had."
+    order = sorted(range(x.ndim), key=lambda i: -x.strides[i])
+    place = {axis: i for i, axis in enumerate(order)}
+    return x.transpose(order), sorted(place[i] for i in axes), [place[i] for i in range(x.ndim) if i not in axes]
+
+
+def runs(axes):
+    "Neighbouring axes together: [0, 2, 3] -> [(0, 1), (2, 4)]."
+    found = []
+    for i in axes:
+        if found and found[-1][1] == i: found[-1] = found[-1][0], i + 1
+        else: found.append((i, i + 1))
+    return found
+
+
+def reduce(x, axes, last, mid):
+    "`last` or `mid` along one run of axes after another, the innermost first."
+    x, axes, kept = in_memory_order(x, axes)
+    for lo, hi in reversed(runs(axes)):
+        left, right = x.shape[:lo], x.shape[hi:]
+        outer, n, inner = prod(left), prod(x.shape[lo:hi]), prod(right)
+        x = (last(x.reshape(outer, n)) if inner == 1 else mid(x.reshape(outer, n, inner))).reshape(left + right)
+    rank = sorted(kept)
+    return x.transpose([rank.index(i) for i in kept])
+
+
+def sum(x, axes):
+    "Sum over the axes (a tuple of positions); whole numbers and truth values in int64, f16 in f32."
+    if x.dtype.kind in 'iub': return np.asarray(np.add.reduce(x, axis=tuple(axes), dtype=np.int64))
+    if x.dtype.itemsize == 2: x = x.astype(np.float32)
+    if x.size < sum_last.kernel.floor and prod([x.shape[i] for i in axes]) <= BLOCK: return np.asarray(np.add.reduce(x, axis=tuple(axes)))
+    return reduce(x, axes, sum_last, sum_mid)
+
+
+def split(x, axis):
+    "x as (outer, n, inner) around one axis, and the shape without it."
+    return x.reshape(prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1:])), x.shape[:axis] + x.shape[axis + 1:]
+
+
+def best(x, axis, last, mid):
+    flat, shape = split(x, axis)
+    v, at = last(flat[:, :, 0]) if flat.shape[2] == 1 else mid(flat)
+    return v.reshape(shape), at.reshape(shape)
+
+
+def max(x, axis):
+    "The largest along one axis and its first place; NaN never wins, a lane of NaN gives -inf and 0."
+    return best(x, axis, max_last, max_mid)
+
+
+def min(x, axis):
+    "The smallest along one axis and its first place; NaN never wins, a lane of NaN gives inf and 0."
+    return best(x, axis, min_last, min_mid)
+
+
+def spread(g, axes, shape):
+    "The gradient of a sum: `g` repeated along the axes that went away, as an array of its own. One run of axes; others through views."
+    found = runs(sorted(axes))
+    if len(found) != 1: return np.ascontiguousarray(np.broadcast_to(np.expand_dims(g, tuple(axes)), shape))
+    (lo, hi), y = found[0], np.empty(shape, g.dtype)
+    outer, n, inner = prod(shape[:lo]), prod(shape[lo:hi]), prod(shape[hi:])
+    if inner == 1: spread_last_(y.reshape(outer, n), g.reshape(outer))
+    else: spread_mid_(y.reshape(outer, n, inner), g.reshape(outer, inner))
+    return y

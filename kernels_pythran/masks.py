@@ -1,0 +1,58 @@
+"""Choosing between numbers by truth values."""
+import numpy as np
+
+CHUNK = 4096
+ZERO = np.float32(0)
+
+
+def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
+
+def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
+
+def choose(f, m, a, s, y):
+    #omp parallel for firstprivate(s)
+    for c in pieces(y):
+        i = piece(c, y)
+        f(m[i], a[i], s, y[i])
+
+
+def _pick(m, a, b, y):
+    for i in range(y.shape[0]):
+        y[i] = a[i] if m[i] else b[i]
+
+def _pick_or(m, a, s, y):
+    for i in range(y.shape[0]):
+        y[i] = a[i] if m[i] else s
+
+def _fill(m, a, s, y):
+    for i in range(y.shape[0]):
+        y[i] = s if m[i] else a[i]
+
+#pythran export where(bool[], float32[], float32[], float32[])
+def where(m, a, b, y):
+    #omp parallel for
+    for c in pieces(y):
+        i = piece(c, y)
+        _pick(m[i], a[i], b[i], y[i])
+
+#pythran export where_scalar(bool[], float32[], float32, float32[])
+def where_scalar(m, a, s, y): choose(_pick_or, m, a, s, y)
+#pythran export fill(bool[], float32[], float32, float32[])
+def fill(m, a, s, y): choose(_fill, m, a, s, y)
+
+
+# planes (p, n, m): what lies between column i - lower and column i + upper of row i
+
+#pythran export band_part(float32[:,:,:] order(C), int, int, float32[:,:,:] order(C))
+def band_part(x, lower, upper, y):
+    n = x.shape[1]
+    m = x.shape[2]
+    #omp parallel for firstprivate(n, m, lower, upper)
+    for k in range(x.shape[0] * n):
+        p = k // n
+        i = k % n
+        lo = min(m, max(0, i - lower))
+        hi = max(lo, min(m, i + upper + 1))
+        y[p, i, :lo] = ZERO
+        y[p, i, lo:hi] = x[p, i, lo:hi]
+        y[p, i, hi:] = ZERO

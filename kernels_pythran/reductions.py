@@ -1,0 +1,197 @@
+"""Sums, largest and smallest along the last or a middle axis.
+
+Work is cut into pieces whose size depends on nothing but the shape. Each piece gives a partial result; those are combined one after the other.
+"""
+import numpy as np
+
+BLOCK = 1024        # a row is added up in blocks, each a tree of four quarters
+QUARTER = 256
+PIECE = 16384       # of a row
+ROWS = 128          # of a middle axis
+STRIP = 1024        # of the inner axis: a strip of a few rows stays in cache
+LANES = 32
+LOWEST = np.float32(-np.inf)
+
+
+def pieces(n, size): return (n + size - 1) // size
+
+def rest(t, n): return t - t // n * n
+
+
+def total(x):
+    n = x.shape[0]
+    s = 0.
+    for lo in range(0, n - BLOCK + 1, BLOCK):
+        a = lo + QUARTER
+        b = a + QUARTER
+        c = b + QUARTER
+        s += np.sum((x[lo:a] + x[a:b]) + (x[b:c] + x[c:lo + BLOCK]))
+    tail = rest(n, BLOCK)
+    if tail > 0:
+        s += np.sum(x[n - tail:])
+    return s
+
+#pythran export sum_last(float32[:,:] order(C), float32[])
+def sum_last(x, y):
+    rows, n = x.shape
+    k = pieces(n, PIECE)
+    part = np.empty((rows, k))
+    #omp parallel for firstprivate(n, k)
+    for t in range(rows * k):
+        i = t // k
+        c = rest(t, k)
+        part[i, c] = total(x[i, c * PIECE:min(n, c * PIECE + PIECE)])
+    for i in range(rows):
+        y[i] = np.float32(np.sum(part[i]))
+
+
+def _add4(a, b, c, d, s):
+    for j in range(s.shape[0]):
+        s[j] += (a[j] + b[j]) + (c[j] + d[j])
+
+def _add(a, s):
+    for j in range(s.shape[0]):
+        s[j] += a[j]
+
+def _round(s, y):
+    for j in range(s.shape[0]):
+        y[j] = np.float32(s[j])
+
+#pythran export sum_mid(float32[:,:,:] order(C), float32[:,:] order(C))
+def sum_mid(x, y):
+    outer, n, m = x.shape
+    blocks = pieces(n, ROWS)
+    strips = pieces(m, STRIP)
+    part = np.zeros((outer * blocks, m), np.float32)
+    #omp parallel for firstprivate(n, m, blocks, strips)
+    for t in range(outer * blocks * strips):
+        ob = t // strips
+        o = ob // blocks
+        lo = rest(t, strips) * STRIP
+        hi = min(m, lo + STRIP)
+        k = rest(ob, blocks) * ROWS
+        end = min(n, k + ROWS)
+        while k + 4 <= end:
+            _add4(x[o, k, lo:hi], x[o, k + 1, lo:hi], x[o, k + 2, lo:hi], x[o, k + 3, lo:hi], part[ob, lo:hi])
+            k += 4
+        while k < end:
+            _add(x[o, k, lo:hi], part[ob, lo:hi])
+            k += 1
+    #omp parallel for firstprivate(m, blocks, strips)
+    for t in range(outer * strips):
+        o = t // strips
+        lo = rest(t, strips) * STRIP
+        hi = min(m, lo + STRIP)
+        s = np.zeros(hi - lo)
+        for b in range(blocks):
+            _add(part[o * blocks + b, lo:hi], s)
+        _round(s, y[o, lo:hi])
+
+
+# largest and smallest: the smallest is the largest of -x, `sign` says which. A comparison with NaN is false, so NaN never wins.
+
+def _climb(x, sign, v):
+    for j in range(v.shape[0]):
+        v[j] = sign * x[j] if sign * x[j] > v[j] else v[j]
+
+def peak(x, sign):
+    n = x.shape[0]
+    v = np.full(LANES, LOWEST)
+    for lo in range(0, n - LANES + 1, LANES):
+        _climb(x[lo:lo + LANES], sign, v)
+    tail = rest(n, LANES)
+    if tail > 0:
+        _climb(x[n - tail:], sign, v[:tail])
+    return np.max(v)
+
+def _hits(x, v):
+    s = 0
+    for j in range(x.shape[0]):
+        s += x[j] == v
+    return s
+
+def first(x, v):
+    "Where v is first, or -1."
+    n = x.shape[0]
+    lo = 0
+    while lo + 64 <= n and _hits(x[lo:lo + 64], v) == 0:
+        lo += 64
+    for j in range(lo, n):
+        if x[j] == v:
+            return j
+    return -1
+
+def along_last(x, sign, value, place):
+    rows, n = x.shape
+    k = pieces(n, PIECE)
+    v = np.empty((rows, k), np.float32)
+    at = np.empty((rows, k), np.int64)
+    #omp parallel for firstprivate(sign, n, k)
+    for t in range(rows * k):
+        i = t // k
+        c = rest(t, k)
+        lo = c * PIECE
+        hi = min(n, lo + PIECE)
+        v[i, c] = peak(x[i, lo:hi], sign)
+        at[i, c] = first(x[i, lo:hi], sign * v[i, c])
+    for i in range(rows):
+        b = 0
+        for c in range(1, k):
+            if at[i, c] >= 0 and (at[i, b] < 0 or v[i, c] > v[i, b]):
+                b = c
+        value[i] = sign * v[i, b]
+        place[i] = max(at[i, b] + b * PIECE, 0)
+
+#pythran export max_last(float32[:,:] order(C), float32[], int64[])
+def max_last(x, value, place): along_last(x, np.float32(1), value, place)
+#pythran export min_last(float32[:,:] order(C), float32[], int64[])
+def min_last(x, value, place): along_last(x, np.float32(-1), value, place)
+
+
+def _climb_at(x, sign, k, v, at):
+    for j in range(v.shape[0]):
+        at[j] = k if sign * x[j] > v[j] else at[j]
+    for j in range(v.shape[0]):
+        v[j] = sign * x[j] if sign * x[j] > v[j] else v[j]
+
+def along_mid(x, sign, value, place):
+    outer, n, m = x.shape
+    strips = pieces(m, STRIP)
+    #omp parallel for firstprivate(sign, n, m, strips)
+    for t in range(outer * strips):
+        o = t // strips
+        lo = rest(t, strips) * STRIP
+        hi = min(m, lo + STRIP)
+        v = np.full(hi - lo, LOWEST)
+        at = np.full(hi - lo, -1, np.int32)
+        for k in range(n):
+            _climb_at(x[o, k, lo:hi], sign, np.int32(k), v, at)
+        for j in range(hi - lo):
+            value[o, lo + j] = sign * v[j]
+            k = 0
+            while at[j] < 0 and k < n:
+                if sign * x[o, k, lo + j] == LOWEST:
+                    at[j] = k
+                k += 1
+            place[o, lo + j] = max(at[j], 0)
+
+#pythran export max_mid(float32[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))
+def max_mid(x, value, place): along_mid(x, np.float32(1), value, place)
+#pythran export min_mid(float32[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))
+def min_mid(x, value, place): along_mid(x, np.float32(-1), value, place)
+
+
+#pythran export spread_last_(float32[:,:] order(C), float32[])
+def spread_last_(y, g):
+    #omp parallel for
+    for i in range(y.shape[0]):
+        y[i] = g[i]
+
+#pythran export spread_mid_(float32[:,:,:] order(C), float32[:,:] order(C))
+def spread_mid_(y, g):
+    outer, n, m = y.shape
+    #omp parallel for firstprivate(n)
+    for t in range(outer * n):
+        o = t // n
+        k = rest(t, n)
+        y[o, k] = g[o]

@@ -1,0 +1,63 @@
+"""Scores become shares, row by row."""
+import numpy as np
+
+BLOCK = 1024
+
+
+def total(x):
+    "Sum of a row in blocks, so that its error does not grow with its length."
+    s = 0.
+    for lo in range(0, x.shape[0], BLOCK):
+        s += np.sum(x[lo:min(x.shape[0], lo + BLOCK)])
+    return s
+
+def total_product(x, y):
+    s = 0.
+    for lo in range(0, x.shape[0], BLOCK):
+        hi = min(x.shape[0], lo + BLOCK)
+        s += np.sum(x[lo:hi] * y[lo:hi])
+    return s
+
+
+#pythran export softmax_last(float32[:,:] order(C), float32[:,:] order(C))
+def softmax_last(x, y):
+    #omp parallel for
+    for i in range(x.shape[0]):
+        m = np.max(x[i])
+        y[i] = np.exp(x[i] - m)
+        y[i] *= np.float32(1 / total(y[i]))
+
+#pythran export softmax_last_backward(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
+def softmax_last_backward(g, y, gx):
+    #omp parallel for
+    for i in range(g.shape[0]):
+        s = np.float32(total_product(g[i], y[i]))
+        gx[i] = y[i] * (g[i] - s)
+
+#pythran export log_softmax_last(float32[:,:] order(C), float32[:,:] order(C))
+def log_softmax_last(x, y):
+    #omp parallel for
+    for i in range(x.shape[0]):
+        m = np.max(x[i])
+        y[i] = np.exp(x[i] - m)
+        s = np.float32(np.log(total(y[i])))
+        y[i] = x[i] - m
+        y[i] -= s
+
+#pythran export log_softmax_last_backward(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
+def log_softmax_last_backward(g, y, gx):
+    #omp parallel for
+    for i in range(g.shape[0]):
+        s = np.float32(total(g[i]))
+        gx[i] = np.exp(y[i])
+        gx[i] = g[i] - gx[i] * s
+
+#pythran export logsumexp_last(float32[:,:] order(C), float32[])
+def logsumexp_last(x, y):
+    #omp parallel for
+    for i in range(x.shape[0]):
+        m = np.max(x[i])
+        if m - m != 0:
+            m = np.float32(0)
+        t = np.exp(x[i] - m)
+        y[i] = m + np.float32(np.log(total(t)))

@@ -1,0 +1,104 @@
+"""What to feed each kernel: declared here once, used by the tests of values, strides, threads and sizes."""
+from types import SimpleNamespace
+import numpy as np
+
+EDGES = np.array([0., -0., np.nan, np.inf, -np.inf, 1e-40, -1e-40, 3e38, -3e38, 88.5, -88.5, 1., -1., 100., -100.], 'f4')
+
+
+class Source:
+    "Numbers of one kind each; with `edges` a few of them are NaN, inf, zero, tiny or huge."
+    def __init__(self, seed, edges=False): self.rng, self.edges = np.random.default_rng(seed), edges
+
+    def finish(self, x):
+        return self.sprinkle(x, EDGES)
+
+    def sprinkle(self, x, values):
+        if self.edges and x.size:
+            at = self.rng.integers(0, x.size, max(1, x.size // 5))
+            x.reshape(-1)[at] = self.rng.choice(values, at.size)
+        return x
+
+    def any(self, *shape): return self.finish(self.rng.standard_normal(shape).astype('f4'))
+    def mild(self, *shape): return self.sprinkle(self.rng.standard_normal(shape).astype('f4'), EDGES[:7])     # for sums: no huge numbers that cancel
+    def positive(self, *shape): return self.finish(np.exp(self.rng.standard_normal(shape)).astype('f4'))
+    def coarse(self, *shape): return self.finish(self.rng.integers(-3, 4, shape).astype('f4'))     # with ties
+    def unit(self, *shape): return self.rng.uniform(-.9, .9, shape).astype('f4')
+    def mask(self, *shape): return self.rng.random(shape) < .5
+
+    def shares(self, *shape):
+        e = np.exp(self.rng.standard_normal(shape)).astype('f4')
+        return e / e.sum(-1, keepdims=True, dtype='f4')
+
+
+def flat(kinds, *numbers, tol=1e-6):
+    "A kernel on arrays of one shape: any(n), positive(n), ... and then plain numbers."
+    return SimpleNamespace(tol=tol, shapes=lambda n: [(n,)], make=lambda s, shape: [getattr(s, k)(*shape) for k in kinds.split()] + list(numbers))
+
+
+def matrices(make, tol=1e-6):
+    "A kernel on (rows, n): one row, one column, a few rows, many."
+    return SimpleNamespace(tol=tol, shapes=lambda n: [(1, n), (3, n), (n, 1), (n, 7)] if n < 10_000 else [(3, n), (n, 3)], make=make)
+
+
+def cubes(make, tol=1e-6):
+    "A kernel on (outer, n, inner)."
+    return SimpleNamespace(tol=tol, shapes=lambda n: [(1, n, 1), (2, n, 3), (3, 5, n), (n, 2, 1)], make=make)
+
+
+two, three = flat('any any'), flat('any any any')
+rows = matrices(lambda s, shape: [s.any(*shape), s.any(shape[1])])
+cols = matrices(lambda s, shape: [s.any(*shape), s.any(shape[0])])
+one_row = matrices(lambda s, shape: [s.mild(*shape)], tol=2e-5)
+one_cube = cubes(lambda s, shape: [s.mild(*shape)], tol=2e-5)
+coarse_row, coarse_cube = matrices(lambda s, shape: [s.coarse(*shape)]), cubes(lambda s, shape: [s.coarse(*shape)])
+through = matrices(lambda s, shape: [s.mild(*shape), s.shares(*shape)], tol=2e-5)
+
+def by_number(*more):
+    "A kernel on (outer, n, inner) with positions along n; `more` says what else it takes."
+    def make(s, shape):
+        o, n, i = shape
+        at = s.rng.integers(0, n, (o, 4, i))
+        return [s.mild(*shape), at] + [s.mild(*at.shape) for _ in more]
+    return cubes(make, tol=2e-5)
+
+SAMPLES = dict(
+    index_add_=cubes(lambda s, shape: [s.mild(*shape), s.rng.integers(0, shape[1], 5), s.mild(shape[0], 5, shape[2])], tol=2e-5),
+    take_along=by_number(), scatter_add_=by_number('source'), scatter_=by_number('source'),
+    add=two, sub=two, mul=two, div=two, maximum=flat('coarse coarse'), minimum=flat('coarse coarse'), pow=flat('positive any'),
+    add_scalar=flat('any', 1.5), sub_scalar=flat('any', 1.5), rsub_scalar=flat('any', 1.5), mul_scalar=flat('any', 1.5),
+    div_scalar=flat('any', 1.5), rdiv_scalar=flat('any', 1.5), maximum_scalar=flat('coarse', 1.), minimum_scalar=flat('coarse', 1.),
+    pow_scalar=flat('any', 3.), rpow_scalar=flat('any', 1.5),
+    add_row=rows, sub_row=rows, mul_row=rows, div_row=rows, add_col=cols, sub_col=cols, mul_col=cols, div_col=cols,
+    add_scaled_=flat('any any', .3), mul_scalar_=flat('any', .3),
+    div_backward=three, maximum_backward=flat('any coarse coarse'), minimum_backward=flat('any coarse coarse'),
+    pow_backward=flat('any positive any positive', tol=2e-6), pow_scalar_backward=flat('any any', 3.),
+    where=flat('mask any any'), where_scalar=flat('mask any', 1.5),
+    exp=flat('any'), log=flat('positive'), sqrt=flat('positive'), tanh=flat('any'), abs=flat('any'), relu=flat('any'),
+    sqrt_backward=flat('any positive'), tanh_backward=flat('any unit'), relu_backward=two, abs_backward=flat('any coarse'),
+    sum_last=one_row, sum_mid=one_cube, max_last=coarse_row, min_last=coarse_row, max_mid=coarse_cube, min_mid=coarse_cube,
+    spread_last_=matrices(lambda s, shape: [s.any(*shape), s.any(shape[0])]), spread_mid_=cubes(lambda s, shape: [s.any(*shape), s.any(shape[0], shape[2])]),
+    softmax_last=matrices(lambda s, shape: [s.any(*shape)]), log_softmax_last=matrices(lambda s, shape: [s.any(*shape)], tol=4e-6),
+    logsumexp_last=matrices(lambda s, shape: [s.any(*shape)], tol=4e-6), softmax_last_backward=through, log_softmax_last_backward=through,
+)
+
+one = flat('any')
+halves = cubes(lambda s, shape: [s.any(shape[0], 2, shape[1] * shape[2])])
+halves_back = cubes(lambda s, shape: [s.any(shape[0], shape[1] * shape[2]), s.any(shape[0], 2, shape[1] * shape[2])])
+
+SAMPLES.update(
+    {name: one for name in 'sigmoid silu quick_gelu softplus elu gelu gelu_tanh sin cos floor ceil round neg sign reciprocal log1p'.split()} |
+    {name + '_backward': two for name in 'silu quick_gelu softplus elu gelu gelu_tanh sin cos reciprocal square log1p'.split()} |
+    {name: two for name in ('glu', 'swiglu', 'geglu')} | {name + '_backward': three for name in ('glu', 'swiglu', 'geglu')},
+    sigmoid_backward=flat('any unit'), rsqrt=flat('positive'), rsqrt_backward=flat('any positive', tol=2e-6),
+    softcap=flat('any', 3.), softcap_backward=flat('any unit', 3.), leaky_relu=flat('coarse', .1), leaky_relu_backward=flat('any coarse', .1),
+    clamp=flat('coarse', -1., 2.), clamp_backward=flat('any coarse', -1., 2.), dropout=flat('any', np.uint64(7), np.uint64(1 << 52), 2.), fill=flat('mask any', 1.5),
+    split_swiglu=halves, split_glu=halves, split_swiglu_backward=halves_back, split_glu_backward=halves_back,
+    band_part=cubes(lambda s, shape: [s.any(*shape), 1, 2]),
+)
+
+# more of the same kernel: numbers that take another branch
+MORE = [('pow_scalar', flat('any', s)) for s in (2., -1., 0., 1.)] + [('pow_scalar', flat('positive', s)) for s in (.5, -.5, 2.5)] + \
+       [('pow_scalar_backward', flat('any any', s)) for s in (0., 1., 2., -1.)] + [('pow_scalar_backward', flat('any positive', .5))] + \
+       [('add_scaled_', flat('any any', 1.)), ('maximum_scalar', flat('coarse', float('nan'))), ('rpow_scalar', flat('any', 0.)),
+        ('pow', flat('coarse coarse')), ('pow_backward', flat('any coarse coarse any', tol=2e-6)), ('div_scalar', flat('any', 0.)),
+        ('add_col', matrices(lambda s, shape: [s.any(2 * shape[0], shape[1]), s.any(shape[0])]))]
