@@ -14,6 +14,7 @@ from .kernels import backends, current_backend, get_num_threads, set_num_threads
 from . import graph
 from .graph import timed
 from . import ops
+from .ops.construction import manual_seed
 from .ops.unary import elemental
 from .reference import op_table
 from .products import explain

@@ -34,7 +34,7 @@ def _shifted(t, low, top, out):
 #pythran export uniform_(float32[], int64, float64, float64, float32)
 def uniform_(out, seed, low, span, top):
     n = out.shape[0]
-    #omp parallel for firstprivate(seed, low, span, top)
+    #omp parallel for if(n > 16384) firstprivate(seed, low, span, top)
     for c in range(pieces(n)):
         lo = c * CHUNK
         hi = min(n, lo + CHUNK)
@@ -59,7 +59,7 @@ def _spread(a, c, s, std, mean, out):
 #pythran export normal_(float32[], int64, float32, float64)
 def normal_(out, seed, mean, std):
     n = out.shape[0]
-    #omp parallel for firstprivate(seed, mean, std)
+    #omp parallel for if(n > 16384) firstprivate(seed, mean, std)
     for k in range(pieces(n)):
         lo = k * CHUNK
         hi = min(n, lo + CHUNK)
@@ -99,7 +99,7 @@ def _integers(seed, base, low, span, out):
 #pythran export integers_(int64[], int64, int64, int64)
 def integers_(out, seed, low, span):
     n = out.shape[0]
-    #omp parallel for firstprivate(seed, low, span)
+    #omp parallel for if(n > 16384) firstprivate(seed, low, span)
     for c in range(pieces(n)):
         lo = c * CHUNK
         hi = min(n, lo + CHUNK)
@@ -114,7 +114,7 @@ def _flips(seed, base, bound, out):
 #pythran export bernoulli_(float32[], int64, int64)
 def bernoulli_(out, seed, bound):
     n = out.shape[0]
-    #omp parallel for firstprivate(seed, bound)
+    #omp parallel for if(n > 16384) firstprivate(seed, bound)
     for c in range(pieces(n)):
         lo = c * CHUNK
         hi = min(n, lo + CHUNK)

@@ -38,14 +38,14 @@ def below(high, dtype):
     return top if top < high else np.nextafter(top, dtype.type(-np.inf))
 
 
-@kernel(inplace=(0,), floor=1 << 12)
+@kernel(inplace=(0,), floor=0)
 def uniform_(out, seed, low, span, top):
     "Fill with low + span u, u in [0, 1): one product and one sum in float64, one rounding, nothing above `top`."
     for s in pieces(out.size): out[s] = np.minimum((low + span * unit(bits(seed, counters(s)))).astype(out.dtype), top)
     return out
 
 
-@kernel(inplace=(0,), floor=1 << 12)
+@kernel(inplace=(0,), floor=0)
 def normal_(out, seed, mean, std):
     "Fill with normal numbers, two from each pair of counters (Box and Muller 1958), in float64 up to the last step."
     for s in pieces(out.size):
@@ -74,21 +74,21 @@ def times_high(z, n):
     return a * c + (ad >> half) + (middle >> half)
 
 
-@kernel(inplace=(0,), floor=1 << 12)
+@kernel(inplace=(0,), floor=0)
 def integers_(out, seed, low, span):
     "Fill with whole numbers low to low + span - 1; a span of 2**63 and more is the np.int64 of the same bits."
     for s in pieces(out.size): out[s] = (times_high(bits(seed, counters(s)), span.view('u8')) + low.view('u8')).view('i8')
     return out
 
 
-@kernel(inplace=(0,), floor=1 << 12)
+@kernel(inplace=(0,), floor=0)
 def bernoulli_(out, seed, bound):
     "Fill with 1 where the upper 53 bits are below `bound`, else 0."
     for s in pieces(out.size): out[s] = (bits(seed, counters(s)) >> np.uint64(11)) < bound.view('u8')
     return out
 
 
-@kernel(inplace=(0,), floor=1 << 6)
+@kernel(inplace=(0,), floor=0)
 def shuffle_(out, seed):
     "Fill with range(n) shuffled from the back (Fisher and Yates): draw k decides place n-1-k."
     n = out.size
