@@ -167,10 +167,10 @@ loss.backward()
 
 def picture():
     "The picture on the landing page: four lines of code and the computation as the library draws it."
-    import fucinalib as fl
-    from build import inline_svg
-    scope = dict(fl=fl)
     try:
+        import fucinalib as fl
+        from build import inline_svg
+        scope = dict(fl=fl)
         exec(PICTURE + 'drawing = loss.graph()', scope)
         drawing = scope['drawing']._repr_mimebundle_(None, None)
         svg = drawing.get('text/html') or inline_svg(drawing['image/svg+xml'])
