@@ -2,23 +2,24 @@
 import numpy as np
 from .dispatch import kernel
 from .pointwise import two
-from .unary import by_pieces, gelu_tanh, gelu_tanh_backward, rounding, sigmoid, silu, silu_backward
+from .activations import gelu_tanh, gelu_tanh_backward, logistic, silu, silu_backward
+from .unary import by_pieces
 
 
-def forward(f): return kernel(flat=True)(by_pieces(rounding(f)))
-def backward(f): return kernel(flat=True, out=two)(by_pieces(rounding(f), 2))
+def forward(f): return kernel(flat=True)(by_pieces(f))
+def backward(f): return kernel(flat=True, out=two)(by_pieces(f, 2))
 
 
 @forward
 def glu(up, gate):
     "up sigmoid(gate)."
-    return up * sigmoid.kernel.twin(gate)
+    return up * logistic(gate)[0]
 
 @backward
 def glu_backward(g, up, gate):
     "g s and g up s (1 - s), s = sigmoid(gate)."
-    s = sigmoid.kernel.twin(gate)
-    return g * s, g * up * (s * (1 - s))
+    s, slope = logistic(gate)
+    return g * s, g * up * slope
 
 @forward
 def swiglu(up, gate):
@@ -43,13 +44,13 @@ def geglu_backward(g, up, gate):
 @forward
 def situ(up, gate):
     "25 tanh(up / 25) 4 tanh(gate / 4) sigmoid(gate)."
-    return 25 * np.tanh(up / 25) * (4 * np.tanh(gate / 4) * sigmoid.kernel.twin(gate))
+    return 25 * np.tanh(up / 25) * (4 * np.tanh(gate / 4) * logistic(gate)[0])
 
 @backward
 def situ_backward(g, up, gate):
     "With v = tanh(up / 25), t = tanh(gate / 4), s = sigmoid(gate): g (1 - v**2) 4 t s and g 25 v ((1 - t**2) s + 4 t s (1 - s))."
-    v, t, s = np.tanh(up / 25), np.tanh(gate / 4), sigmoid.kernel.twin(gate)
-    return g * ((1 - v * v) * (4 * t * s)), g * (25 * v * ((1 - t * t) * s + 4 * t * s * (1 - s)))
+    v, t, (s, slope) = np.tanh(up / 25), np.tanh(gate / 4), logistic(gate)
+    return g * ((1 - v * v) * (4 * t * s)), g * (25 * v * ((1 - t * t) * s + 4 * t * slope))
 
 
 # two halves of one array of shape (outer, 2, inner)

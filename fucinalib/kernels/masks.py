@@ -1,57 +1,19 @@
-"""Truth values, and choosing between numbers by them."""
+"""Choosing between numbers by truth values."""
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 
 
-def truths(a, *b): return [(a.shape, np.dtype(bool))]
 def values(mask, a, *b): return [(a.shape, a.dtype)]
 
-def test(f):
-    "A comparison of two arrays, or of an array and a number."
-    return kernel(flat=True, out=truths)(quiet(f))
-
-
-@test
-def lt(a, b):
-    "a < b."
-    return np.less(a, b)
-
-@test
-def le(a, b):
-    "a <= b."
-    return np.less_equal(a, b)
-
-@test
-def gt(a, b):
-    "a > b."
-    return np.greater(a, b)
-
-@test
-def ge(a, b):
-    "a >= b."
-    return np.greater_equal(a, b)
-
-@test
-def eq(a, b):
-    "a == b."
-    return np.equal(a, b)
-
-@test
-def ne(a, b):
-    "a != b."
-    return np.not_equal(a, b)
-
-
-@kernel(flat=True, out=values)
+@kernel(flat=True, out=values, forms=('scalar',))
 def where(mask, a, b):
     "a where the mask is true, else b; b an array or a number."
     return np.where(mask, a, b if isinstance(b, np.ndarray) else a.dtype.type(b))
 
 @kernel(flat=True, out=values)
-def where_not(mask, a):
-    "0 where the mask is true, else a."
-    return np.where(mask, a.dtype.type(0), a)
+def where_scalar(mask, a, s):
+    "a where the mask is true, else the number s."
+    return np.where(mask, a, a.dtype.type(s))
 
 @kernel(flat=True, out=values)
 def fill(mask, a, value):

@@ -28,8 +28,8 @@ def like(x, other, op, name='other'):
     else: fix = f'{op} goes value by value: the same tags and sizes on both sides'
     raise fault(ShapeMismatch, f'{op}: tags or sizes differ', x=x, **{name: other}, help=fix)
 
-# %% ../../nbs/12_masks.ipynb #b931b659
-COMPARE = {name: getattr(kernels, name) for name in ('lt', 'le', 'gt', 'ge', 'eq', 'ne')}
+# %% ../../nbs/12_masks.ipynb #9f9cda8c
+COMPARE = dict(lt=np.less, le=np.less_equal, gt=np.greater, ge=np.greater_equal, eq=np.equal, ne=np.not_equal)
 COMPARED = [Sample('row=2 col=3', 'row=2 col=3'), Sample('row=2 col=3', 0.), Sample('', '')]
 UNLIKE = [(ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), Tensor([1., 2., 3.], 'd'))), (DTypeError, lambda f: f(Tensor([1., 2.], 'd'), Tensor([1, 2], 'd'))), (DTypeError, lambda f: f(Tensor([1, 2], 'd'), 1.5))]
 
@@ -112,12 +112,12 @@ def equality(compare):
 
 Tensor.__eq__, Tensor.__ne__ = equality(eq), equality(ne)
 
-# %% ../../nbs/12_masks.ipynb #421ce9d2
+# %% ../../nbs/12_masks.ipynb #93945f49
 def truth(m, op, name='mask'):
     "A mask as a bool array. DTypeError for whole numbers."
     kind = m.data.dtype.kind
     if kind == 'b': return m.data
-    if kind == 'f': return kernels.ne(m.data, 0.)
+    if kind == 'f': return m.data != 0
     raise fault(DTypeError, f'{op}: whole numbers are not truth values', **{name: m}, help=f'{name}.ne(0) is a mask')
 
 def logic(f, x, other, op):
@@ -178,7 +178,7 @@ def __invert__(self:Tensor):
     if self.data.dtype.kind != 'b': raise fault(DTypeError, f'~ of {self.dtype}', x=self, help='x.logical_not() of numbers read as "not 0"' if self.data.dtype.kind == 'f' else 'x.ne(0) is a mask; ~ would turn its bits around')
     return logical_not(self)
 
-# %% ../../nbs/12_masks.ipynb #e5165600
+# %% ../../nbs/12_masks.ipynb #5f901f0c
 CHOICE = [Sample('row=2 col=3', lambda: Tensor([[True, False, True], [False, False, True]], 'row col'), 'row=2 col=3'), Sample('d=3', lambda: Tensor([True, False, True], 'd'), 5.)]
 
 def chooser(x, mask, op):
@@ -197,7 +197,7 @@ def where(x:Tensor,            # any tags; what is taken where the mask is true
     "x where the mask is true, other elsewhere. Unlike torch, the values come first, and nothing is stretched."
     m = chooser(x, mask, 'where')
     b = choice(other, x, 'where')
-    return kernels.where(m, x.data, b), x.tags, (lambda g: kernels.where(m, g, 0.), None, lambda g: kernels.where_not(m, g))
+    return kernels.where(m, x.data, b), x.tags, (lambda g: kernels.where(m, g, 0.), None, lambda g: kernels.fill(m, g, 0.))
 
 def choice(other, x, op):
     "The other side of a choice, as an array like x or a number of its type."
@@ -327,12 +327,13 @@ def spread(plane, ndim, r, c):
     shape[r], shape[c] = plane.shape
     return (plane if r < c else plane.T).reshape(shape)
 
-# %% ../../nbs/12_masks.ipynb #6e67fddf
+# %% ../../nbs/12_masks.ipynb #241f411b
 FLAT = [(TagError, lambda f: f(Tensor([[1.]], 'row col'), 'row', 'row')), (TagError, lambda f: f(Tensor([[1.]], 'row col'), 'row', 'd'))]
 
 @op('mask', samples=[Sample('row=3 col=4', 'row', 'col', 1, 0), Sample('a=2 row=3 b=2 col=3', 'row', 'col', None, 1), Sample('col=3 row=4', 'row', 'col', 1, 1)], mistakes=FLAT + [(OptionError, lambda f: f(Tensor([[1.]], 'row col'), 'row', 'col', .5, 0))])
 def band_part(x:Tensor,    # any tags, two of them `row` and `col`
-              row, col,    # the axes that carry the band
+              row,         # the axis counted downwards
+              col,         # the axis counted across
               lower=None,  # keep columns up to so far before their row; None for all
               upper=None,  # keep columns up to so far after their row; None for all
              )->Tensor:
@@ -341,7 +342,8 @@ def band_part(x:Tensor,    # any tags, two of them `row` and `col`
 
 @op('mask', samples=[Sample('row=3 col=4', 'row', 'col'), Sample('col=3 b=2 row=3', 'row', 'col', -1)], mistakes=FLAT, torch='torch.tril')
 def tril(x:Tensor,    # any tags, two of them `row` and `col`
-         row, col,    # the axes that carry the triangle
+         row,         # the axis counted downwards
+         col,         # the axis counted across
          offset=0,    # how many diagonals above the main one stay
         )->Tensor:
     "The lower triangle: 0 where col - row > offset. Unlike torch, of any two axes by name."
@@ -349,7 +351,8 @@ def tril(x:Tensor,    # any tags, two of them `row` and `col`
 
 @op('mask', samples=[Sample('row=3 col=4', 'row', 'col'), Sample('col=3 b=2 row=3', 'row', 'col', -1)], mistakes=FLAT, torch='torch.triu')
 def triu(x:Tensor,    # any tags, two of them `row` and `col`
-         row, col,    # the axes that carry the triangle
+         row,         # the axis counted downwards
+         col,         # the axis counted across
          offset=0,    # the diagonal to start at
         )->Tensor:
     "The upper triangle: 0 where col - row < offset. Unlike torch, of any two axes by name."

@@ -1,0 +1,256 @@
+"""Soft steps and their gradients, in pieces that stay in cache: first the exponential of a piece, then one loop that uses it.
+
+The exponents are never positive, or it does not matter that they are, so nothing overflows into NaN.
+"""
+import numpy as np
+
+CHUNK = 4096
+ZERO = np.float32(0)
+HALF = np.float32(0.5)
+ONE = np.float32(1)
+TWO = np.float32(2)
+QUARTER = np.float32(0.25)
+
+
+def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
+
+def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
+
+def each(power, finish, x, y):
+    "y = finish(x, exp(power(x)))"
+    #omp parallel for
+    for c in pieces(y):
+        i = piece(c, y)
+        power(x[i], y[i])
+        y[i] = np.exp(y[i])
+        finish(x[i], y[i])
+
+def back(power, finish, g, x, gx):
+    #omp parallel for
+    for c in pieces(gx):
+        i = piece(c, gx)
+        power(x[i], gx[i])
+        gx[i] = np.exp(gx[i])
+        finish(g[i], x[i], gx[i])
+
+def loop(f, x, y):
+    #omp parallel for
+    for c in pieces(y):
+        i = piece(c, y)
+        f(x[i], y[i])
+
+def loop2(f, g, x, y):
+    #omp parallel for
+    for c in pieces(y):
+        i = piece(c, y)
+        f(g[i], x[i], y[i])
+
+
+# exponents
+
+def _minus_abs(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -np.abs(x[i])
+
+def _minus_twice_abs(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -TWO * np.abs(x[i])
+
+def _quick(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -np.abs(np.float32(1.702) * x[i])
+
+def _cubic(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -np.float32(1.5957691216057308) * x[i] * (ONE + np.float32(.044715) * x[i] * x[i])
+
+def _minus_abs_cubic(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -np.float32(1.5957691216057308) * np.abs(x[i]) * (ONE + np.float32(.044715) * x[i] * x[i])
+
+def _square(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -HALF * x[i] * x[i]
+
+def _below(x, y):
+    for i in range(x.shape[0]):
+        y[i] = ZERO if x[i] > ZERO else x[i]
+
+
+# sigmoid and what is made of it; y comes as exp(-|x|)
+
+def _sigmoid(x, y):
+    for i in range(x.shape[0]):
+        y[i] = (ONE if x[i] >= ZERO else y[i]) / (ONE + y[i])
+
+#pythran export sigmoid(float32[], float32[])
+def sigmoid(x, y): each(_minus_abs, _sigmoid, x, y)
+
+def _sigmoid_back(g, y, gx):
+    for i in range(g.shape[0]):
+        gx[i] = g[i] * (y[i] * (ONE - y[i]))
+
+#pythran export sigmoid_backward(float32[], float32[], float32[])
+def sigmoid_backward(g, y, gx): loop2(_sigmoid_back, g, y, gx)
+
+def _silu(x, y):
+    for i in range(x.shape[0]):
+        y[i] = x[i] * ((ONE if x[i] >= ZERO else y[i]) / (ONE + y[i]))
+
+#pythran export silu(float32[], float32[])
+def silu(x, y): each(_minus_abs, _silu, x, y)
+
+def _silu_back(g, x, gx):
+    for i in range(g.shape[0]):
+        e = gx[i]
+        r = ONE / (ONE + e)
+        s = r if x[i] >= ZERO else e * r
+        gx[i] = g[i] * (s + x[i] * (e * r * r))
+
+#pythran export silu_backward(float32[], float32[], float32[])
+def silu_backward(g, x, gx): back(_minus_abs, _silu_back, g, x, gx)
+
+#pythran export quick_gelu(float32[], float32[])
+def quick_gelu(x, y): each(_quick, _silu, x, y)
+
+def _quick_back(g, x, gx):
+    for i in range(g.shape[0]):
+        e = gx[i]
+        r = ONE / (ONE + e)
+        s = r if x[i] >= ZERO else e * r
+        gx[i] = g[i] * (s + np.float32(1.702) * x[i] * (e * r * r))
+
+#pythran export quick_gelu_backward(float32[], float32[], float32[])
+def quick_gelu_backward(g, x, gx): back(_quick, _quick_back, g, x, gx)
+
+def _softplus(x, y):
+    for i in range(x.shape[0]):
+        y[i] = y[i] + (ZERO if x[i] <= ZERO else x[i])
+
+#pythran export softplus(float32[], float32[])
+def softplus(x, y):
+    #omp parallel for
+    for c in pieces(y):
+        i = piece(c, y)
+        _minus_abs(x[i], y[i])
+        y[i] = np.exp(y[i])
+        y[i] = np.log1p(y[i])
+        _softplus(x[i], y[i])
+
+def _times_sigmoid(g, x, gx):
+    for i in range(g.shape[0]):
+        gx[i] = g[i] * ((ONE if x[i] >= ZERO else gx[i]) / (ONE + gx[i]))
+
+#pythran export softplus_backward(float32[], float32[], float32[])
+def softplus_backward(g, x, gx): back(_minus_abs, _times_sigmoid, g, x, gx)
+
+
+# tanh: (1 - e) / (1 + e) with e = exp(-2|x|), and a polynomial near 0 where 1 - e has too few digits left
+
+def _tanh(x, y):
+    for i in range(x.shape[0]):
+        v = x[i]
+        u = v * v
+        near = v * (ONE + u * (np.float32(-.333333328) + u * (np.float32(.133332258) + u * (np.float32(-.0539334691) + u * (np.float32(.021470683) + u * np.float32(-.00694294175))))))
+        far = (ONE - y[i]) / (ONE + y[i])
+        y[i] = near if u < QUARTER else (far if v >= ZERO else -far)
+
+#pythran export tanh(float32[], float32[])
+def tanh(x, y): each(_minus_twice_abs, _tanh, x, y)
+
+#pythran export softcap(float32[], float32, float32[])
+def softcap(x, cap, y):
+    #omp parallel for firstprivate(cap)
+    for c in pieces(y):
+        i = piece(c, y)
+        z = x[i] / cap
+        _minus_twice_abs(z, y[i])
+        y[i] = np.exp(y[i])
+        _tanh(z, y[i])
+        y[i] *= cap
+
+def _tanh_back(g, y, gx):
+    for i in range(g.shape[0]):
+        gx[i] = g[i] * (ONE - y[i] * y[i])
+
+#pythran export tanh_backward(float32[], float32[], float32[])
+def tanh_backward(g, y, gx): loop2(_tanh_back, g, y, gx)
+
+def _softcap_back(g, y, cap, gx):
+    for i in range(g.shape[0]):
+        t = y[i] / cap
+        gx[i] = g[i] * (ONE - t * t)
+
+#pythran export softcap_backward(float32[], float32[], float32, float32[])
+def softcap_backward(g, y, cap, gx):
+    #omp parallel for firstprivate(cap)
+    for c in pieces(gx):
+        i = piece(c, gx)
+        _softcap_back(g[i], y[i], cap, gx[i])
+
+
+# elu; y comes as exp(min(x, 0)), and near 0 a polynomial keeps the digits of e - 1
+
+def _elu(x, y):
+    for i in range(x.shape[0]):
+        v = x[i]
+        near = v * (ONE + v * (HALF + v * (np.float32(.166666644) + v * (np.float32(.0416661249) + v * (np.float32(.00832867179) + v * (np.float32(.00137061873) + v * np.float32(.000164809673)))))))
+        y[i] = v if v > ZERO else (near if v > -HALF else y[i] - ONE)
+
+#pythran export elu(float32[], float32[])
+def elu(x, y): each(_below, _elu, x, y)
+
+def _times(g, x, gx):
+    for i in range(g.shape[0]):
+        gx[i] = g[i] * gx[i]
+
+#pythran export elu_backward(float32[], float32[], float32[])
+def elu_backward(g, x, gx): back(_below, _times, g, x, gx)
+
+
+# gelu. The probability below x is 1/2 + x p(x**2) / q(x**2), where it is neither 0 nor 1 to seven digits. Its gradient needs the exponential anyway,
+# and with it the tail of the NumPy twin as a polynomial in u = 2 s - 1; gx comes as exp(-x**2 / 2)
+
+def _gelu(x, y):
+    for i in range(x.shape[0]):
+        v = x[i]
+        u = v * v
+        u = u if u < np.float32(28) else np.float32(28)
+        p = np.float32(.398942229) + u * (np.float32(.03456197658) + u * (np.float32(.004716966839) + u * (np.float32(.0001754787082) + u * (np.float32(6.342997952e-06) + u * np.float32(2.184862688e-08)))))
+        q = ONE + u * (np.float32(.2532997916) + u * (np.float32(.0290420529) + u * (np.float32(.001922392566) + u * (np.float32(7.549093226e-05) + u * np.float32(1.17050829e-06)))))
+        h = HALF + v * (p / q)
+        h = ZERO if v < np.float32(-5.29) else h
+        h = ONE if v > np.float32(5.29) else h
+        y[i] = v * h
+
+#pythran export gelu(float32[], float32[])
+def gelu(x, y): loop(_gelu, x, y)
+
+def _gelu_back(g, x, gx):
+    for i in range(g.shape[0]):
+        s = ONE / (ONE + QUARTER * np.abs(x[i]))
+        u = TWO * s - ONE
+        p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857) + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
+             + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913) + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05) + u * np.float32(3.9330141589744017e-05))))))))))
+        t = gx[i] * (s * p)
+        gx[i] = g[i] * ((t if x[i] < ZERO else ONE - t) + x[i] * (gx[i] * np.float32(.3989422804014327)))
+
+#pythran export gelu_backward(float32[], float32[], float32[])
+def gelu_backward(g, x, gx): back(_square, _gelu_back, g, x, gx)
+
+def _gelu_tanh(x, y):
+    for i in range(x.shape[0]):
+        y[i] = x[i] / (ONE + y[i])
+
+#pythran export gelu_tanh(float32[], float32[])
+def gelu_tanh(x, y): each(_cubic, _gelu_tanh, x, y)
+
+def _gelu_tanh_back(g, x, gx):
+    for i in range(g.shape[0]):
+        e = gx[i]
+        r = ONE / (ONE + e)
+        s = r if x[i] >= ZERO else e * r
+        gx[i] = g[i] * (s + x[i] * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * x[i] * x[i])))
+
+#pythran export gelu_tanh_backward(float32[], float32[], float32[])
+def gelu_tanh_backward(g, x, gx): back(_minus_abs_cubic, _gelu_tanh_back, g, x, gx)

@@ -1,0 +1,125 @@
+"""Gates and their gradients, in pieces that stay in cache: the exponential of a piece first, then one loop."""
+import numpy as np
+
+CHUNK = 4096
+ZERO = np.float32(0)
+ONE = np.float32(1)
+TWO = np.float32(2)
+
+
+def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
+
+def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
+
+def each(power, finish, up, gate, y):
+    #omp parallel for
+    for c in pieces(y):
+        i = piece(c, y)
+        power(gate[i], y[i])
+        y[i] = np.exp(y[i])
+        finish(up[i], gate[i], y[i])
+
+def back(power, finish, g, up, gate, gu, gg):
+    #omp parallel for
+    for c in pieces(gu):
+        i = piece(c, gu)
+        power(gate[i], gg[i])
+        gg[i] = np.exp(gg[i])
+        finish(g[i], up[i], gate[i], gu[i], gg[i])
+
+
+def _minus_abs(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -np.abs(x[i])
+
+def _cubic(x, y):
+    for i in range(x.shape[0]):
+        y[i] = -np.float32(1.5957691216057308) * np.abs(x[i]) * (ONE + np.float32(.044715) * x[i] * x[i])
+
+
+# e comes as exp(-|z|): s = 1 / (1 + exp(-z)) and its slope e / (1 + e)**2
+
+def _glu(up, gate, y):
+    for i in range(y.shape[0]):
+        y[i] = up[i] * ((ONE if gate[i] >= ZERO else y[i]) / (ONE + y[i]))
+
+#pythran export glu(float32[], float32[], float32[])
+def glu(up, gate, y): each(_minus_abs, _glu, up, gate, y)
+
+def _glu_back(g, up, gate, gu, gg):
+    for i in range(g.shape[0]):
+        e = gg[i]
+        r = ONE / (ONE + e)
+        gu[i] = g[i] * (r if gate[i] >= ZERO else e * r)
+        gg[i] = g[i] * up[i] * (e * r * r)
+
+#pythran export glu_backward(float32[], float32[], float32[], float32[], float32[])
+def glu_backward(g, up, gate, gu, gg): back(_minus_abs, _glu_back, g, up, gate, gu, gg)
+
+
+def _swiglu(up, gate, y):
+    for i in range(y.shape[0]):
+        y[i] = up[i] * (gate[i] * ((ONE if gate[i] >= ZERO else y[i]) / (ONE + y[i])))
+
+#pythran export swiglu(float32[], float32[], float32[])
+def swiglu(up, gate, y): each(_minus_abs, _swiglu, up, gate, y)
+
+#pythran export geglu(float32[], float32[], float32[])
+def geglu(up, gate, y): each(_cubic, _swiglu, up, gate, y)
+
+def _swiglu_back(g, up, gate, gu, gg):
+    for i in range(g.shape[0]):
+        e = gg[i]
+        r = ONE / (ONE + e)
+        s = r if gate[i] >= ZERO else e * r
+        gu[i] = g[i] * (gate[i] * s)
+        gg[i] = g[i] * up[i] * (s + gate[i] * (e * r * r))
+
+#pythran export swiglu_backward(float32[], float32[], float32[], float32[], float32[])
+def swiglu_backward(g, up, gate, gu, gg): back(_minus_abs, _swiglu_back, g, up, gate, gu, gg)
+
+def _geglu_back(g, up, gate, gu, gg):
+    for i in range(g.shape[0]):
+        e = gg[i]
+        r = ONE / (ONE + e)
+        s = r if gate[i] >= ZERO else e * r
+        gu[i] = g[i] * (gate[i] * s)
+        gg[i] = g[i] * up[i] * (s + gate[i] * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * gate[i] * gate[i])))
+
+#pythran export geglu_backward(float32[], float32[], float32[], float32[], float32[])
+def geglu_backward(g, up, gate, gu, gg): back(_cubic, _geglu_back, g, up, gate, gu, gg)
+
+
+# halves of one array (outer, 2, inner); a task is one piece of one row
+
+def task(k, n):
+    "Row and piece number k when every row has n values."
+    per = (n + CHUNK - 1) // CHUNK
+    return k // per, slice((k % per) * CHUNK, min(n, (k % per) * CHUNK + CHUNK))
+
+def split(finish, up, gate, x, y):
+    n = y.shape[1]
+    #omp parallel for firstprivate(n, up, gate)
+    for k in range(y.shape[0] * ((n + CHUNK - 1) // CHUNK)):
+        o, i = task(k, n)
+        _minus_abs(x[o, gate, i], y[o, i])
+        y[o, i] = np.exp(y[o, i])
+        finish(x[o, up, i], x[o, gate, i], y[o, i])
+
+def split_back(finish, up, gate, g, x, gx):
+    n = g.shape[1]
+    #omp parallel for firstprivate(n, up, gate)
+    for k in range(g.shape[0] * ((n + CHUNK - 1) // CHUNK)):
+        o, i = task(k, n)
+        _minus_abs(x[o, gate, i], gx[o, gate, i])
+        gx[o, gate, i] = np.exp(gx[o, gate, i])
+        finish(g[o, i], x[o, up, i], x[o, gate, i], gx[o, up, i], gx[o, gate, i])
+
+#pythran export split_swiglu(float32[:,:,:] order(C), float32[:,:] order(C))
+def split_swiglu(x, y): split(_swiglu, 1, 0, x, y)
+#pythran export split_glu(float32[:,:,:] order(C), float32[:,:] order(C))
+def split_glu(x, y): split(_glu, 0, 1, x, y)
+#pythran export split_swiglu_backward(float32[:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
+def split_swiglu_backward(g, x, gx): split_back(_swiglu_back, 1, 0, g, x, gx)
+#pythran export split_glu_backward(float32[:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
+def split_glu_backward(g, x, gx): split_back(_glu_back, 0, 1, g, x, gx)
