@@ -6,13 +6,14 @@ so text takes a colour of middling lightness and mixes it with `currentColor`, t
 """
 import base64, html as _html, re, struct, zlib
 import numpy as np
-from fucinalib.errors import FucinaError
+from fucinalib.errors import FucinaError, InvalidShape, fault
 
-__all__ = ['tag_color', 'line', 'html', 'mistake', 'Mistake']
+__all__ = ['tag_color', 'line', 'html', 'memory', 'mistake', 'Mistake']
 
 SAMPLE = 1 << 18    # elements looked at for range and mean; a larger tensor is thinned out evenly
 CELLS = 8           # rows and columns of numbers shown at most
 PIXELS = 48         # rows and columns of a heat map at most
+MOST = 9_900        # characters of HTML
 LEVELS = 31         # shades of a heat map on either side of zero
 
 # Twelve hues of one luminance, 0.19: as far from white as from #111.
@@ -117,7 +118,9 @@ def html(x):
     if warning and a.size > 1: facts.append(f'<b style="{ink(BAD)}">{warning}</b>')
     draw = grid if few else heat
     if not few and text.lstrip('~').startswith('all '): draw = None      # one colour says nothing
-    return f'<div style="{STYLE}"><div>{" &nbsp;".join(facts)}</div>{panels(x, draw) if draw else ""}</div>'
+    values = panels(x, draw) if draw else ''
+    head = f'<div style="{STYLE}"><div>{" &nbsp;".join(facts)}</div>'
+    return head + (values if len(head + values) < MOST else '') + '</div>'
 
 def panels(x, draw):
     "The last two axes at the first few places of the axes before them, side by side."
@@ -138,16 +141,16 @@ def panels(x, draw):
 def grid(a, tags):
     "All values of a small array of at most two axes, its axis names and indices at the edges."
     rows, cols = (1, *a.shape)[-2:]
-    css, rule = 'border:0;background:none;text-align:right;padding:', '1px solid rgba(128,128,128,.45)'
-    td = lambda text, more='.05em .55em': f'<td style="{css}{more}">{text}</td>'
+    css, rule = 'border:0;text-align:right;padding:', '1px solid rgba(128,128,128,.45)'
+    td = lambda text, more='0 .5em': f'<td style="{css}{more}">{text}</td>'
     tr = '<tr style="background:none;border:0">'
     side = 2 * (a.ndim == 2)
-    body = f'{tr}{td("") * side}<td colspan="{cols}" style="{css}0 .55em;text-align:left">{chip(tags[-1])}</td></tr>'
-    body += tr + td('') * side + ''.join(td(f'<span style="{FAINT}">{i}</span>', f'0 .55em;border-bottom:{rule}') for i in range(cols)) + '</tr>'
+    body = f'{tr}{td("") * side}<td colspan="{cols}" style="{css}0 .5em;text-align:left">{chip(tags[-1])}</td></tr>'
+    body += tr + td('') * side + ''.join(td(f'<span style="{FAINT}">{i}</span>', f'0 .5em;border-bottom:{rule}') for i in range(cols)) + '</tr>'
     values = column(a)
     for r in range(rows):
         name = f'<td rowspan="{rows}" style="{css}0 .2em;vertical-align:top">{chip(tags[0])}</td>' if side and r == 0 else ''
-        index = td(f'<span style="{FAINT}">{r}</span>', f'.05em .55em;border-right:{rule}') if side else ''
+        index = td(f'<span style="{FAINT}">{r}</span>', f'0 .5em;border-right:{rule}') if side else ''
         body += tr + name + index + ''.join(map(td, values[r * cols:(r + 1) * cols])) + '</tr>'
     return f'<table style="border-collapse:collapse;border:0;margin:0;width:auto;font:inherit;color:inherit;font-variant-numeric:tabular-nums">{body}</table>'
 
@@ -201,9 +204,11 @@ class Mistake:
     def __repr__(self): return f'{type(self.error).__name__}: {self.error}'
     def _repr_html_(self):
         text = str(self.error)
-        if len(text) > 4000: text = text[:4000] + '…'
+        if len(text) > 2000: text = text[:2000] + '…'
+        told = tinted(text)
+        if len(told) > MOST - 500: told = _html.escape(text[:1000]) + '…'
         return (f'<pre style="{STYLE};border:0;border-left:3px solid {BAD};padding:.3em .8em;margin:.3em 0;background:none;color:inherit;white-space:pre-wrap">'
-                f'<b style="{ink(BAD)}">{type(self.error).__name__}</b>: {tinted(text)}</pre>')
+                f'<b style="{ink(BAD)}">{type(self.error).__name__}</b>: {told}</pre>')
 
 def tinted(message):
     "An error message as HTML: axis names in their colours, the help line set off."
@@ -220,3 +225,50 @@ def mistake(call,            # a function of no arguments that should fail
     try: value = call()
     except kind as error: return Mistake(error)
     raise AssertionError(f'this should have raised {kind.__name__} but gave {value!r}')
+
+
+class Memory:
+    "How a tensor walks the block of memory it looks at: one box per value there, arcs from each value of the tensor to the next."
+    BOX, MOST = 38, 48
+
+    def __init__(self, x):
+        a = root = x.data
+        under = lambda r: r.base if isinstance(r.base, np.ndarray) else getattr(r.base, 'base', None)      # as_strided puts a holder between
+        while isinstance(under(root), np.ndarray) and under(root).dtype == a.dtype: root = under(root)
+        low, high = np.lib.array_utils.byte_bounds(root)
+        self.tags, self.shape, self.strides = x.tags, a.shape, tuple(s // a.itemsize for s in a.strides)
+        self.offset = (a.__array_interface__['data'][0] - low) // a.itemsize
+        n = (high - low) // a.itemsize
+        if max(n, a.size) > self.MOST: raise fault(InvalidShape, f'a picture of {max(n, a.size)} values', x=x, help=f'at most {self.MOST} can be told apart; take a small tensor')
+        self.walk = [self.offset + sum(i * s for i, s in zip(at, self.strides)) for at in np.ndindex(a.shape)]
+        self.cells = dict(zip(range(n), root.ravel('K'))) if root.size == n else dict(zip(self.walk, a.ravel()))
+
+    def __repr__(self):
+        axes = '  '.join(f'{t}={n} stride {s}' for t, n, s in zip(self.tags, self.shape, self.strides))
+        return f'{axes or "one value"}  from {self.offset}: ' + ' '.join(map(str, self.walk))
+
+    def _repr_html_(self):
+        B, up = self.BOX, lambda d: min(48, 10 + 8 * abs(d))
+        top = max([up(q - p) for p, q in zip(self.walk, self.walk[1:])], default=10)
+        ring = len(self.walk) // self.shape[0] if self.shape else 1
+        first = {p: k // ring for k, p in reversed(list(enumerate(self.walk)))}
+        visits = {p: ' '.join(str(k) for k, q in enumerate(self.walk) if q == p) for p in first}
+        start = PALETTE.index(tag_color(self.tags[0])) if self.tags else 0
+        fill = lambda p: f'fill="{PALETTE[(start + 5 * first[p]) % len(PALETTE)]}" fill-opacity=".35"' if p in first else 'fill="none"'
+        box = ''.join(f'<rect x="{p * B + 2}" y="{top}" width="{B - 4}" height="26" rx="4" {fill(p)} stroke="currentColor" stroke-opacity=".5"/>'
+                      f'<text x="{p * B + B / 2}" y="{top + 18}" fill-opacity="{1 if p in first else .45}">{number(v)}</text>'
+                      f'<text x="{p * B + B / 2}" y="{top + 42}" font-size="10" fill-opacity=".72">{visits.get(p, "")}</text>' for p, v in self.cells.items())
+        arcs = ''
+        for p, q in zip(self.walk, self.walk[1:]):
+            x, y, peak = p * B + B / 2, q * B + B / 2, top - 1.25 * up(q - p)
+            arcs += f'<path d="M{x - 5 * (p == q)} {top - 2} C{x - 9 * (p == q)} {peak} {y + 9 * (p == q)} {peak} {y + 5 * (p == q)} {top - 4}" marker-end="url(#arrow)"/>'
+        axes = ' '.join(f'{chip(t, n)} <span style="{FAINT}">stride {s}</span>' for t, n, s in zip(self.tags, self.shape, self.strides))
+        arrow = '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" stroke="none"/></marker>'
+        return (f'<div style="{STYLE}">{axes} <span style="{FAINT}">from {self.offset}</span><div style="overflow-x:auto"><svg width="{(max(self.cells) + 1) * B}" height="{top + 48}" text-anchor="middle" '
+                f'font-size="12" fill="currentColor"><defs>{arrow}</defs><g fill="none" stroke="currentColor" stroke-opacity=".55">{arcs}</g>{box}</svg></div></div>')
+
+
+def memory(x,  # a small tensor
+          )->Memory:
+    "A picture of how `x` walks its memory. Below each box: which values of x, in the order of its tags, are read there."
+    return Memory(x)
