@@ -16,6 +16,9 @@ from .graph import timed
 from . import ops
 from .ops.construction import manual_seed
 from .ops.unary import elemental
+from .kernels.blocks import block_formats
+from .ops.packed import PackedWeight
+from .ops.blocks import BlockTensor
 from .reference import op_table
 from .products import explain
 
