@@ -268,7 +268,7 @@ def holds_tensor(annotation):
 
 def many_tensors(p): return p.kind is p.VAR_POSITIONAL or 'list' in str(p.annotation)
 
-# %% ../nbs/03_autograd.ipynb #15b48970
+# %% ../nbs/03_autograd.ipynb #084dff0c
 def op(family,   # group of ops it is documented with
        **facts,  # samples, mistakes, torch, differentiable, refuse, composed, attach, view, half: see Op
       ):
@@ -300,7 +300,10 @@ def caller(o):
             constant = parents.count(None)
             if constant != len(parents):
                 t.node = node = Node(t, o, parents, rules)
-                if constant == 1: node.constants = [sketch(operands[parents.index(None)])]
+                if constant == 1:
+                    i = parents.index(None)
+                    node.constants = [sketch(operands[i])]
+                    if isinstance(rules, tuple): node.rules = rules[:i] + (None,) + rules[i + 1:]      # a rule that never runs would keep its arrays alive
                 elif constant: node.constants = [sketch(x) for x, p in zip(operands, parents) if p is None]
         elif o.refuse: refuse_gradient(o, o.find_operands(args, kw))
         return t

@@ -1,0 +1,169 @@
+"""How tensors and mistakes look: short, quick, legible on light and dark, and free of side effects."""
+import re, time
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+import fucinalib as fl
+from fucinalib import Tensor, param, show
+from fucinalib.errors import FucinaError
+
+rng = np.random.default_rng(0)
+KB = 10_000
+
+def large():
+    normal = rng.normal(size=(1000, 300)).astype('f4')
+    holes = np.where(rng.random((500, 400)) < .1, np.nan, np.where(rng.random((500, 400)) < .1, np.inf, 1.)).astype('f4')
+    return {
+        'zeros': Tensor(np.zeros((1000, 1000, 10), 'f4'), 'batch seq d'),
+        'normal': Tensor(normal, 'row col'),
+        'holes': Tensor(holes, 'row col'),
+        'nan': Tensor(np.full((100, 100), np.nan, 'f4'), 'row col'),
+        'inf': Tensor(np.full((100, 100), -np.inf), 'row col'),
+        'constant': Tensor(np.broadcast_to(np.float32(2), (100_000, 100_000)), 'row col'),
+        'broadcast': Tensor(np.broadcast_to(normal[0], (100_000_000, 300)), 'row col'),
+        'broadcast last': Tensor(np.broadcast_to(normal[:, :1], (1000, 10_000_000)), 'row col'),
+        'windows': Tensor(np.lib.stride_tricks.as_strided(rng.random(200_000), (100_000, 100_000), (8, 8)), 'at offset'),
+        'bool': Tensor(rng.random((300, 300)) < .5, 'q k'),
+        'u8': Tensor(rng.integers(0, 256, (64, 28, 28)).astype('u1'), 'batch row col'),
+        'i64': Tensor(rng.integers(-2**62, 2**62, (999,)), 'seq'),
+        'f16': Tensor(normal.astype('f2') * 1000, 'row col'),
+        'long': Tensor(rng.random(10_000_000), 'time'),
+        'deep': Tensor(rng.random((2, 3, 2, 3, 2, 3, 8, 8)), 'a b c d e f g h'),
+        'tall': Tensor(rng.random((5000, 2)), 'row col'),
+        'flipped': Tensor(normal[::-1, ::-2], 'row col'),
+        'names': Tensor(rng.random((9, 9)), 'x' * 3000 + ' ' + 'y' * 3000),
+        'wide numbers': Tensor(rng.random((3, 8, 8)) * 10.**rng.integers(-300, 300, (3, 8, 8)), 'a b c'),
+        'eight long names': Tensor(rng.random((2,) * 6 + (8, 8)), [c * 50 for c in 'abcdefgh']),
+        'leaf': param(normal, 'row col'),
+    }
+
+LARGE = large()
+
+@pytest.mark.parametrize('name', LARGE)
+def test_never_a_wall(name):
+    "Case 53: under 10 kB and 50 ms whatever the size, nothing materialised, tags, sizes and type always there."
+    x = LARGE[name]
+    for form in (repr, lambda x: x._repr_html_()):
+        form(x)
+        took = []
+        for _ in range(3):
+            start = time.process_time(); text = form(x); took.append(time.process_time() - start)
+        assert len(text) < KB and min(took) < .05
+        assert str(x.dtype) in text and '\n' not in repr(x) and all(show.short(t) in text for t in x.tags)
+        assert all(str(n) in text for n in x.shape)
+
+@pytest.mark.parametrize('shape,tags', [((), ''), ((1,), 'd'), ((8,), 'd'), ((9,), 'd'), ((1, 1), 'a b'), ((8, 8), 'a b'), ((2, 3, 4), 'a b c'), ((1, 9), 'a b')])
+@pytest.mark.parametrize('dtype', ['f4', 'f8', 'f2', 'i8', 'u1', '?'])
+def test_every_shape_and_type(shape, tags, dtype):
+    x = Tensor((rng.random(shape) * 5).astype(dtype), tags)
+    assert len(repr(x)) < 700 and len(x._repr_html_()) < KB
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True, width=32), min_size=1, max_size=40), st.integers(1, 5))
+def test_any_values(values, rows):
+    a = np.array(values * rows, 'f4').reshape(rows, -1)
+    text, page = repr(Tensor(a, 'row col')), Tensor(a, 'row col')._repr_html_()
+    if (bad := np.isnan(a).sum()):
+        assert f'{bad} NaN' in page and ('nan' in text or f'{bad} NaN' in text)
+    assert len(page) < KB
+
+def test_numbers_in_the_line():
+    line = lambda *a: repr(Tensor(*a))
+    assert line([[1, 2], [3, 4]], 'row col', 'f32') == 'Tensor row=2 col=2 f32: [[1, 2], [3, 4]]'
+    assert line(3.5) == 'Tensor f32: 3.5'
+    assert line(np.arange(20), 'd') == 'Tensor d=20 i64: 0 to 19, mean 9.5'
+    assert line(np.where(np.arange(20) < 3, np.nan, 1.), 'd') == 'Tensor d=20 f64: the rest 1, 3 NaN'
+    assert line(np.where(np.arange(20) < 3, -np.inf, np.arange(20.)), 'd') == 'Tensor d=20 f64: 3 to 19, mean 11, 3 inf'
+    assert line(1000 + np.arange(20) / 1000, 'd') == 'Tensor d=20 f64: 1000 to 1000.019, mean 1000.0095'
+    assert line(np.arange(10) < 3, 'd') == 'Tensor d=10 bool: 30% True'
+    assert line(np.array([2**62, -2**62] * 8), 'd').startswith(f'Tensor d=16 i64: {-2**62} to {2**62}')
+    assert repr(param([1.], 'd')) == 'Tensor d=1 f32 requires_grad: [1]' and repr(param([1.], 'd') * 2) == 'Tensor d=1 f32 from mul: [2]'
+
+def test_a_sample_says_so():
+    a = np.zeros((2000, 1000), 'f4')
+    assert '~all 0' in repr(Tensor(a, 'row col')) and 'f32: all 0' in repr(Tensor(a[:100], 'row col'))
+    a[::2] = np.nan
+    assert re.search(r'~\d+ NaN', repr(Tensor(a, 'row col')))
+    assert '1000000 NaN' in repr(Tensor(np.broadcast_to(np.float32([np.nan, 1.]), (1_000_000, 2)), 'row col'))
+
+def test_column_of_equal_precision():
+    assert show.column(np.array([1., 2.5, -3.])) == ['1.0', '2.5', '-3.0']
+    assert show.column(np.array([1., 2., 3.])) == ['1', '2', '3']
+    assert show.column(np.array([1 / 3, 100.])) == ['0.3', '100.0']
+    assert show.column(np.array([np.nan, .25, np.inf])) == ['nan', '0.25', 'inf']
+    assert show.column(np.array([1e-9, 1e9])) == ['1e-09', '1e+09']
+    assert show.column(np.array([0., 0.])) == ['0', '0'] and show.column(np.array([True, False])) == ['True', 'False']
+
+def test_html_has_axes_and_indices():
+    page = Tensor([[1., 2.], [3., 4.], [5., 6.]], 'row col')._repr_html_()
+    cells = re.sub(r'<[^>]*>', ' ', page).split()
+    assert cells[-13:] == ['col', '0', '1', 'row', '0', '1', '2', '1', '3', '4', '2', '5', '6'] and 'mean' in cells
+    assert 'batch</span><span' in LARGE['u8']._repr_html_() and '… 62 more' in LARGE['u8']._repr_html_() and LARGE['u8']._repr_html_().count('<img') == 2
+
+def test_png_is_a_png(tmp_path):
+    "Decoded by hand: palette, one byte per place, NaN and inf apart."
+    import base64, zlib
+    a = np.zeros((9, 9), 'f4'); a[0, 0], a[1, 1], a[2, 2], a[3, 3] = np.nan, np.inf, 1, -1
+    data = base64.b64decode(re.search(r'base64,([^"]+)"', show.heat(a, ('row', 'col')))[1])
+    assert data[:8] == b'\x89PNG\r\n\x1a\n'
+    pixels = np.frombuffer(zlib.decompress(data[data.index(b'IDAT') + 4:-16]), 'u1').reshape(9, 10)[:, 1:]
+    L = show.LEVELS
+    assert pixels[0, 0] == 2 * L + 2 and pixels[1, 1] == 2 * L + 1 and pixels[2, 2] == 2 * L and pixels[3, 3] == 0 and pixels[4, 4] == L
+
+# ---- colours
+def linear(c): return np.array([v / 12.92 if v <= .04045 else ((v + .055) / 1.055)**2.4 for v in (int(c[i:i + 2], 16) / 255 for i in (1, 3, 5))])
+def luminance(c): return np.clip(c, 0, 1) @ [.2126, .7152, .0722]
+def contrast(a, b): low, high = sorted((luminance(a), luminance(b))); return (high + .05) / (low + .05)
+LMS = np.array([[.4122214708, .5363325363, .0514459929], [.2119034982, .6806995451, .1073969566], [.0883024619, .2817188376, .6299787005]])
+LAB = np.array([[.2104542553, .7936177850, -.0040720468], [1.9779984951, -2.4285922050, .4505937099], [.0259040371, .7827717662, -.8086757660]])
+
+def mixed(color, ink, part):
+    "color-mix(in oklab, color part, ink)"
+    lab = part * (LAB @ np.cbrt(LMS @ linear(color))) + (1 - part) * (LAB @ np.cbrt(LMS @ linear(ink)))
+    return np.linalg.inv(LMS) @ (np.linalg.inv(LAB) @ lab)**3
+
+@pytest.mark.parametrize('ground,ink', [('#ffffff', '#212121'), ('#ffffff', '#000000'), ('#fdfdfb', '#23282e'), ('#111111', '#ffffff'), ('#15181c', '#d9dce0'), ('#1f1f1f', '#cccccc')])
+def test_tag_colours_read_on_light_and_dark(ground, ink):
+    "WCAG AA, 4.5 : 1, on the grounds of notebooks and of the site, with their ink."
+    part = int(re.search(r'(\d+)%,currentColor', show.ink('#000000'))[1]) / 100
+    for c in show.PALETTE + [show.BAD]: assert contrast(mixed(c, ink, part), linear(ground)) >= 4.5, c
+
+def test_one_colour_per_name_and_common_names_apart():
+    assert show.tag_color('batch') == show.tag_color('batch')
+    for group in ('row col', 'batch seq d head', 'in out', 'batch feat class', 'time channel', 'q k', 'query key', 'vocab d'):
+        tags = group.split()
+        assert len({show.tag_color(t) for t in tags}) == len(tags), group
+
+def test_no_script_no_sheet_no_light_dark():
+    for page in [x._repr_html_() for x in LARGE.values()] + [show.mistake(lambda: Tensor([1.], 'd').sum('e'))._repr_html_()]:
+        assert not re.search(r'<script|<style|light-dark|https?:|color:(#000|#fff|black|white)\b', page)
+
+# ---- mistakes
+def test_mistake_shows_the_message():
+    m = show.mistake(lambda: Tensor([[1., 2.]], 'row col') + Tensor([1., 2., 3.], 'col'))
+    assert repr(m).startswith('ShapeMismatch: ') and 'help:' in repr(m)
+    page = m._repr_html_()
+    assert show.tag_color('col') in page and '<b' in page and len(page) < KB
+    assert re.sub(r'<[^>]*>', '', page).replace('&lt;', '<').replace('&amp;', '&') == repr(m)
+
+def test_mistake_escapes_and_is_short():
+    def wrong(): raise fl.TagError('<b>&"' + 'x=3 ' * 100_000)
+    page = show.mistake(wrong)._repr_html_()
+    assert '<b>&"' not in page and len(page) < KB
+
+def test_no_mistake_is_a_mistake():
+    with pytest.raises(AssertionError, match='should have raised FucinaError but gave 1'): show.mistake(lambda: 1)
+    with pytest.raises(ZeroDivisionError): show.mistake(lambda: 1 / 0)
+
+# ---- side effects
+def test_showing_changes_nothing():
+    x = param(rng.normal(size=(20, 20)).astype('f4'), 'row col')
+    y = (x * x).sum()
+    data, node = x.data.copy(), x.node
+    for t in (x, y, x.detach()): repr(t), t._repr_html_()
+    assert x.node is node and x.grad is None and not y.node.spent and (x.data == data).all()
+    y.backward()
+    assert x.grad is not None
+
+def test_frozen_arrays_can_be_shown():
+    a = rng.random((20, 20)); a.flags.writeable = False
+    assert 'mean' in repr(Tensor(a, 'row col')) and '<img' in Tensor(a, 'row col')._repr_html_()
