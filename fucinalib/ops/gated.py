@@ -15,7 +15,7 @@ from .unary import floats
 from ..tags import locate, replaced
 from ..tensor import Tensor
 
-# %% ../../nbs/11a_gated.ipynb #1c8362a8
+# %% ../../nbs/11a_gated.ipynb #803a221f
 GATES = dict(glu=(kernels.glu, kernels.glu_backward), swiglu=(kernels.swiglu, kernels.swiglu_backward), geglu=(kernels.geglu, kernels.geglu_backward), situ=(kernels.situ, kernels.situ_backward))
 
 def gate_named(name, x, op, table):
@@ -31,7 +31,9 @@ def gated_by(name, up, gate):
     floats(up, name)
     if not isinstance(gate, Tensor): raise fault(DTypeError, f'{name}: the gate is a {type(gate).__name__}', up=up, gate=gate, help='a tensor; for a constant gate use x * number')
     a, b, tags, fold_up, fold_gate = pair(up, gate, name)
-    if a.shape != b.shape: a, b = np.broadcast_arrays(a, b)
+    if a.shape != b.shape:
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        a, b = np.broadcast_to(a, shape), np.broadcast_to(b, shape)
     def rules(g):
         up_grad, gate_grad = back(g, a, b)
         return fold_up(up_grad), fold_gate(gate_grad)

@@ -6,16 +6,17 @@
 __all__ = ['ANY', 'POSITIVE', 'REAL', 'NUMBER', 'SLOPED', 'TANH', 'GELU', 'FORMS', 'floats', 'numbers', 'relu', 'leaky_relu',
            'exp', 'log', 'log1p', 'sqrt', 'rsqrt', 'reciprocal', 'square', 'abs', 'neg', 'sign', 'floor', 'ceil',
            'round', 'clamp', 'sigmoid', 'softplus', 'tanh', 'variant', 'silu', 'elu', 'gelu', 'quick_gelu', 'sin',
-           'cos', 'softcap', 'lone', 'unary', 'dropout', 'elemental', 'name_of', 'takes', 'Rule', 'lifted']
+           'cos', 'softcap', 'lone', 'unary', 'dropout']
 
-# %% ../../nbs/11_unary.ipynb #e6bb38ae
-import inspect, math
+# %% ../../nbs/11_unary.ipynb #4a81f12d
+import math
 from functools import partial
 import numpy as np
 from .. import kernels
-from ..autograd import Op, Sample, custom_vjp, op, registry
-from ..errors import DTypeError, GradError, InvalidShape, OptionError, did_you_mean, fault
-from .pointwise import number, pair
+from ..autograd import Sample, op, registry
+from ..errors import DTypeError, InvalidShape, OptionError, did_you_mean, fault
+from .construction import clean
+from .pointwise import number
 from ..tensor import Tensor, patch
 
 # %% ../../nbs/11_unary.ipynb #73ca57de
@@ -281,87 +282,17 @@ def unary(x:Tensor,  # any tags
         f = o.call
     return f(x)
 
-# %% ../../nbs/11_unary.ipynb #39419531
+# %% ../../nbs/11_unary.ipynb #54e5699f
 @op('unary', samples=[Sample('row=2 col=3', .5, 7), Sample('d=4', 0., 1)], torch='torch.nn.functional.dropout',
-    mistakes=[(InvalidShape, lambda f: f(Tensor([1.], 'd'), 1., 0)), (OptionError, lambda f: f(Tensor([1.], 'd'), .5, -1)), (DTypeError, lambda f: f(Tensor([1], 'd'), .5, 0))])
+    mistakes=[(InvalidShape, lambda f: f(Tensor([1.], 'd'), 1., 0)), (OptionError, lambda f: f(Tensor([1.], 'd'), .5, None)), (DTypeError, lambda f: f(Tensor([1], 'd'), .5, 0))])
 def dropout(x:Tensor,  # any tags, real numbers
             p,         # share that is dropped, 0 <= p < 1
-            seed,      # whole number, 0 to 2**64 - 1; give each layer and step its own
+            seed,      # a whole number, taken modulo 2**64; give each layer and step its own
            )->Tensor:
     "Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed: at evaluation leave it out."
     a = floats(x, 'dropout')
     if not 0 <= p < 1: raise fault(InvalidShape, f'dropout: {p} is not a share below 1', x=x, help='0 <= p < 1')
-    if isinstance(seed, bool) or not hasattr(seed, '__index__') or not 0 <= seed.__index__() < 1 << 64: raise fault(OptionError, f'dropout: {seed!r} is not a seed', x=x, help='a whole number from 0 to 2**64 - 1')
+    if seed is None: raise fault(OptionError, 'dropout without a seed', x=x, help='seed=step, say: a new one for each layer and step')
     p = float(np.float32(p))
-    args = np.uint64(seed), np.uint64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)
+    args = clean(seed).view('u8'), np.uint64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)
     return kernels.dropout(a, *args), x.tags, (lambda g: kernels.dropout(g, *args),)
-
-# %% ../../nbs/11_unary.ipynb #457fab5c
-def elemental(*slopes,      # one for each operand; slope(x, y, g), or slope(a, b, y, g), is the gradient that goes back to it
-              vector=None,  # (function, *slopes) that do the same on whole arrays; True: the rules given work on arrays as they are
-             ):
-    "Make an operation of a function of one or two numbers: `@elemental(slope)` over `f(x)`, `@elemental(slope_a, slope_b)` over `f(a, b)`. Options of f come after a `*`."
-    def decorate(f):
-        if not slopes: raise fault(OptionError, f'elemental: {name_of(f)} has no slope', help='@elemental(lambda x, y, g: 2 * x * g)')
-        rules = (f, *slopes)
-        operands = [p for p in inspect.signature(f).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-        if len(operands) not in (1, 2) or len(operands) != len(slopes):
-            raise fault(OptionError, f'elemental: {name_of(f)} takes {len(operands)} numbers and has {len(slopes)} slopes', help='one or two numbers, and a slope for each; anything else after a *')
-        fast = rules if vector is True else vector
-        if fast is not None and len(fast) != len(rules): raise fault(OptionError, f'elemental: {name_of(f)} has {len(rules)} rules and {len(fast)} for arrays', help='vector=(function, *slopes)')
-        return lifted(f, operands, [Rule(name_of(f), r, fast and fast[i], vector is True) for i, r in enumerate(rules)])
-    if len(slopes) == 1 and not takes(slopes[0], 3): raise fault(OptionError, f'elemental: {name_of(slopes[0])} has no slope', help='@elemental(lambda x, y, g: ...) above the function')
-    return decorate
-
-def name_of(f): return getattr(f, '__name__', repr(f))
-
-def takes(f, n):
-    "Whether f can be called with n arguments."
-    try: return bool(inspect.signature(f).bind(*range(n)))
-    except (TypeError, ValueError): return False
-
-# %% ../../nbs/11_unary.ipynb #1c4ffe81
-class Rule:
-    "A rule for numbers, and perhaps its twin for arrays."
-    def __init__(self, name, scalar, vector, trusted): self.name, self.scalar, self.vector, self.trusted = name, scalar, vector, trusted
-
-    def __call__(self, dtype, *args, **extra):
-        "The rule over arrays of one shape, as an array of type `dtype`."
-        if self.vector is None: return self.each(dtype, args, extra)
-        with np.errstate(all='ignore'): y = np.asarray(self.vector(*args, **extra), dtype)
-        if y.shape != args[0].shape: y = np.array(np.broadcast_to(y, args[0].shape))
-        if not self.trusted: self.agree(y, args, extra)
-        return y
-
-    def each(self, dtype, args, extra):
-        y = np.frompyfunc(partial(self.scalar, **extra), len(args), 1)(*args)
-        try: return np.asarray(y, dtype)
-        except (TypeError, ValueError): raise fault(DTypeError, f'elemental {self.name}: the rule gave no number', help='return a number for every value') from None
-
-    def agree(self, y, args, extra):
-        "GradError if the rules differ on the first eight values."
-        right = self.each('f8', [a.reshape(-1)[:8].astype('f8') for a in args], extra)
-        mine = y.reshape(-1)[:8].astype('f8')
-        for i, (a, b) in enumerate(zip(mine, right)):
-            if not np.isclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True): raise fault(GradError, f'elemental {self.name}: the rule for arrays gives {a:.6g} at entry {i}, the rule for numbers {b:.6g}', help='both must compute the same function')
-        self.trusted = True
-
-# %% ../../nbs/11_unary.ipynb #41e3f672
-def lifted(f, operands, rules):
-    "The operation on tensors made of `rules`: the function and a slope for each operand."
-    forward, *slopes = rules
-    def one(x, **extra):
-        a = floats(x, forward.name)
-        y = forward(a.dtype, a, **extra)
-        return y, x.tags, (lambda g: slopes[0](a.dtype, a, y, g, **extra),)
-    def two(x, other, **extra):
-        floats(x, forward.name)
-        a, b, tags, *folds = pair(x, other, forward.name)
-        dtype, (a, b) = a.dtype, np.broadcast_arrays(a, np.asarray(b, a.dtype))
-        y = forward(dtype, a, b, **extra)
-        return y, tags, tuple([fold and (lambda g, slope=slope, fold=fold: fold(slope(dtype, a, b, y, g, **extra))) for slope, fold in zip(slopes, folds)])
-    made = one if len(operands) == 1 else two
-    made.__name__, made.__doc__ = forward.name, inspect.getdoc(f) or f'{forward.name}, value by value.'
-    kinds = [Tensor, Tensor | float]
-    made.__signature__ = inspect.Signature([p.replace(annotation=k) for p, k in zip(operands, kinds)] + [p for p in inspect.signature(f).parameters.values() if p.kind is p.KEYWORD_ONLY])
-    return custom_vjp(made)
