@@ -15,7 +15,7 @@ from . import graph
 from .graph import timed
 from . import ops
 from .ops.construction import manual_seed
-from .ops.unary import elemental
+from .ops.elemental import elemental
 from .kernels.blocks import block_formats
 from .ops.packed import PackedWeight
 from .ops.blocks import BlockTensor
