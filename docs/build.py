@@ -147,9 +147,7 @@ def write(path, text): path.parent.mkdir(parents=True, exist_ok=True); path.writ
 
 def api_pages(chapters):
     "One page per module for the public names; returns the page names in reading order."
-    try: import fucinalib as fl
-    except Exception as e:
-        print(f'docs: no API reference, fucinalib does not import ({type(e).__name__}: {e})'); return []
+    import fucinalib as fl
     ops = set(getattr(fl, 'registry', {}))
     groups = {}
     for n in sorted({*getattr(fl, '__all__', []), *ops}):  # __all__ leaves out sum, max and other names of Python's own
@@ -249,6 +247,8 @@ def main():
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')])),
                       MATPLOTLIBRC=str(DOCS/'matplotlibrc'), OPENBLAS_THREAD_TIMEOUT='4')
     sys.path[:0] = [str(ROOT), str(DOCS)]
+    try: import fucinalib  # noqa: F401
+    except Exception as e: sys.exit(f'docs: fucinalib does not import: {type(e).__name__}: {e}')
     for d in (SRC, OUT): shutil.rmtree(d, ignore_errors=True)
     fetch_assets()
 
