@@ -6,14 +6,15 @@
 __all__ = ['COMPARE', 'COMPARED', 'UNLIKE', 'SIGNS', 'LOGIC', 'NOT_LOGIC', 'CHOICE', 'ALONG', 'FLAT', 'like', 'compared',
            'other_side', 'lt', 'le', 'gt', 'ge', 'eq', 'ne', 'compare', 'equality', 'truth', 'logic', 'logical_and',
            'logical_or', 'logical_xor', 'logical_not', 'bool_operator', 'chooser', 'where', 'choice', 'masked_fill',
-           'isnan', 'isinf', 'isfinite', 'along', 'any', 'all', 'band_mask', 'band_sizes', 'bound', 'band', 'within',
-           'ends', 'planes', 'spread', 'band_part', 'tril', 'triu']
+           'isnan', 'isinf', 'isfinite', 'along', 'any', 'all', 'band_mask', 'bound', 'band', 'within', 'ends',
+           'planes', 'spread', 'band_part', 'tril', 'triu']
 
-# %% ../../nbs/12_masks.ipynb #8d8b7763
+# %% ../../nbs/12_masks.ipynb #1940be7e
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
-from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, did_you_mean, fault
+from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
+from .construction import measure
 from .pointwise import mixed, number
 from ..tags import locate, parse, without
 from ..tensor import Tensor, patch, wrap
@@ -259,9 +260,9 @@ def all(x:Tensor,  # bool, or real numbers read as "not 0"
     "Whether every value along the tags is true. Unlike torch, whole numbers are refused."
     return along(np.all, x, tags, 'all')
 
-# %% ../../nbs/12_masks.ipynb #ffd31946
+# %% ../../nbs/12_masks.ipynb #2ab72f5f
 @op('mask', samples=[Sample('q k', q=3, k=4), Sample('q k', (2, 5), lower=1, upper=None)], attach=False, differentiable=False,
-    mistakes=[(TagError, lambda f: f('q', q=3)), (OptionError, lambda f: f('q k', q=3)), (OptionError, lambda f: f('q k', q=3, k=3, r=1)), (OptionError, lambda f: f('q k', q=3, k=3, upper=1.5))])
+    mistakes=[(TagError, lambda f: f('q', q=3)), (InvalidShape, lambda f: f('q k', q=3)), (OptionError, lambda f: f('q k', q=3, k=3, r=1)), (OptionError, lambda f: f('q k', q=3, k=3, upper=1.5))])
 def band_mask(tags,        # names of rows and columns: 'q k'
               shape=None,  # the two sizes, unless they are given by name
               lower=None,  # how far a column may lie before its row; None for any distance
@@ -271,21 +272,8 @@ def band_mask(tags,        # names of rows and columns: 'q k'
     "True within a band around the diagonal: i - j <= lower and j - i <= upper. Bounds may be negative."
     names = parse(tags)
     if len(names) != 2: raise fault(TagError, f'band_mask of {len(names)} axes', tags=' '.join(names), help="rows and columns: band_mask('q k', q=3, k=3)")
-    rows, cols = band_sizes(names, shape, sizes)
+    names, (rows, cols) = measure('band_mask', tags, shape, sizes, ('shape', 'lower', 'upper'))
     return band(rows, cols, bound(lower, 'band_mask'), bound(upper, 'band_mask')), names, ()
-
-def band_sizes(names, shape, sizes):
-    "Two sizes from a pair or from keywords. OptionError for one too many or too few."
-    if shape is not None and sizes: raise fault(OptionError, 'band_mask: sizes are given twice', shape=shape, **{k: v for k, v in sizes.items()}, help="band_mask('q k', (3, 4)) or band_mask('q k', q=3, k=4)")
-    if shape is None:
-        extra, missing = [k for k in sizes if k not in names], [n for n in names if n not in sizes]
-        if extra: raise fault(OptionError, f'band_mask: there is no option {extra[0]!r}', help=did_you_mean(extra[0], [*names, 'lower', 'upper'], 'the options are'))
-        if missing: raise fault(OptionError, f'band_mask: the size of {missing[0]!r} is missing', help=f"band_mask({' '.join(names)!r}, {names[0]}=3, {names[1]}=3)")
-        shape = tuple(sizes[n] for n in names)
-    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    if len(shape) != 2 or not np.all([isinstance(n, (int, np.integer)) and n > 0 for n in shape]):
-        raise fault(OptionError, f'band_mask: {shape} is not a pair of sizes', help="two whole numbers above 0: band_mask('q k', (3, 4))")
-    return shape
 
 # %% ../../nbs/12_masks.ipynb #327f26c5
 def bound(n, op):

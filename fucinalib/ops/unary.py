@@ -263,13 +263,13 @@ def softcap(x:Tensor,  # any tags, real numbers
     y = kernels.softcap(a, c)
     return y, x.tags, (lambda g: kernels.softcap_backward(g, y, c),)
 
-# %% ../../nbs/11_unary.ipynb #0e3d7940
+# %% ../../nbs/11_unary.ipynb #645b7f8a
 FORMS = dict(gelu_erf=gelu, gelu_tanh=partial(gelu, approximate='tanh'), gelu_quant=partial(gelu, approximate='quant'), fast_tanh=partial(tanh, approximate='fast'),
              softcap_15=partial(softcap, cap=15.), softcap_30=partial(softcap, cap=30.))
 
 def lone(o):
-    "Whether an operation can be called with a tensor and nothing else."
-    return o.family == 'unary' and all(p.default is not p.empty for p in list(o.signature.parameters.values())[1:])
+    "Whether an operation is of this family and needs a tensor and nothing else, as its first sample shows."
+    return o.family == 'unary' and len(o.samples[0].args) == 1 and not o.samples[0].kw
 
 @op('unary', samples=[Sample('d=3', 'tanh'), Sample('d=3', 'gelu_tanh')], mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), 'rleu'))], composed=True)
 def unary(x:Tensor,  # any tags
