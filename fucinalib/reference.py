@@ -13,7 +13,9 @@ def verdict(o,          # an Op of the registry
     reports = []
     for i, sample in enumerate(o.samples):
         args, kw = sample.draw(seed=i)
-        with enable_grad(): reports.append(gradcheck(o.call, *args, **kw))
+        n, names = len(args), list(kw)
+        call = lambda *all: o.call(*all[:n], **dict(zip(names, all[n:])))      # options by position: gradcheck has an eps of its own, and weights are checked too
+        with enable_grad(): reports.append(gradcheck(call, *args, *kw.values()))
     if not reports: return None
     return GradReport(sum(r.checked for r in reports), max(r.max_abs_error for r in reports), max(r.max_rel_error for r in reports))
 

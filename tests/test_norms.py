@@ -1,0 +1,83 @@
+"""Norms: laws, corners and refusals; values beside torch are in tests/golden/norms.py."""
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+import fucinalib as fl
+from fucinalib import kernels
+from fucinalib.errors import *
+
+C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
+
+
+@given(st.integers(1, 5), st.integers(2, 9), st.floats(.5, 20), st.floats(-5, 5))
+def test_laws(rows, n, scale, shift):
+    "rms_norm ignores a row's length, layer_norm its length and its mean."
+    x = C(np.random.default_rng(n).standard_normal((rows, n)) + .1, 'r d')
+    np.testing.assert_allclose((x * scale).rms_norm('d', eps=0).data, x.rms_norm('d', eps=0).data, rtol=1e-9)
+    np.testing.assert_allclose((x * scale + shift).layer_norm('d', eps=0).data, x.layer_norm('d', eps=0).data, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(x.layer_norm('d', eps=0).square().mean('d').data, 1, rtol=1e-9)
+
+@pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped'])
+@pytest.mark.parametrize('shape', [(1, 1), (3, 7), (65, 130), (200, 33)])
+def test_backends_and_layouts(shape, layout, monkeypatch):
+    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
+    a = np.random.default_rng(0).standard_normal(shape).astype('f4')
+    a = {'plain': a, 'fortran': np.asfortranarray(a), 'stepped': np.repeat(a, 2, 1)[:, ::2]}[layout]
+    def run():
+        x, w, b = fl.param(a, 'r d'), fl.param(np.linspace(.5, 1.5, shape[1], dtype='f4'), 'd'), fl.param(np.ones(shape[1], 'f4'), 'd')
+        g = np.random.default_rng(1).standard_normal(shape).astype('f4')
+        outs = [x.rms_norm('d', weight=w), x.layer_norm('d', weight=w, bias=b)]
+        for y in outs: y.backward(g)
+        return [y.data for y in outs] + [t.grad.data for t in (x, w, b)]
+    with fl.use_backend('numpy'): want = run()
+    for name in fl.backends():
+        with fl.use_backend(name): got = run()
+        for p, q in zip(got, want): np.testing.assert_allclose(p, q, rtol=2e-4, atol=2e-4)
+
+def test_threads_change_nothing(monkeypatch):
+    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
+    before, results = fl.get_num_threads(), []
+    for n in (1, 2):
+        fl.set_num_threads(n)
+        x, w = fl.param(fl.randn('r d', (500, 300), seed=1)), fl.param(fl.ones('d', (300,)))
+        x.rms_norm('d', weight=w).square().sum().backward()
+        results.append(w.grad.data.tobytes())
+    fl.set_num_threads(before)
+    assert results[0] == results[1]
+
+def test_large_mean_keeps_its_digits():
+    x = C(np.array([[1., 3., 8.], [10001., 10003., 10008.]], 'f4'), 'r d')
+    y = x.layer_norm('d').data
+    np.testing.assert_allclose(y[0], y[1], rtol=1e-3)
+
+def test_zero_and_single():
+    assert C([[0., 0.]], 'r d').rms_norm('d').tolist() == [[0, 0]] and C([[3.]], 'r d').layer_norm('d').tolist() == [[0]]
+    x = fl.param([[0., 0.]], 'r d')
+    x.l2_normalize('d').sum().backward()
+    assert np.isfinite(x.grad.data).all()
+
+def test_standardize():
+    x = C([[1., 2., 3., 4.]], 't d')
+    y = x.standardize('d')
+    assert abs(y.sum().item()) < 1e-6 and y.data[0, 3] == pytest.approx(1.3416408, abs=1e-6)
+    assert C([[5., 1., 2.]], 'r d').standardize('d', valid_len=1, eps=1.).tolist() == [[0, 0, 0]]      # one value: variance counts as 0
+    assert C([[5.]], 'r d').standardize('d', ddof=1, eps=1.).tolist() == [[0]]
+    x = fl.param([[1., 2., 9., 9.]], 'r d')
+    x.standardize('d', valid_len=2).sum().backward()
+    assert x.grad.data[0, 2:].tolist() == [0, 0]
+    x.zero_grad()
+    y = x.standardize('d', valid_len=0)
+    y.sum().backward()
+    assert y.tolist() == [[0] * 4] and x.grad.tolist() == [[0] * 4]
+    assert np.isnan(C([[2., 2.]], 'r d').standardize('d').data).all()
+    with pytest.raises(InvalidShape): x.standardize('d', eps=float('nan'))
+
+def test_worked_examples():
+    assert C([[1., 3.]], 't d').rms_norm('d', eps=0).data[0, 1] == pytest.approx(1.3416407864998738, abs=1e-6)
+    assert C([[1., 3.]], 't d').layer_norm('d', eps=0).tolist() == [[-1, 1]]
+
+@pytest.mark.parametrize('half', ['f16', 'bf16'])
+def test_short_numbers_round_once(half):
+    x, w = fl.randn('r d', (4, 64), seed=1).to(half), fl.ones('d', (64,)).to(half)
+    assert x.layer_norm('d').tolist() == x.to('f32').layer_norm('d').to(half).tolist()
+    assert x.rms_norm('d', weight=w).dtype == half
