@@ -62,6 +62,10 @@ def by_number(*more):
     return cubes(make, tol=2e-5)
 
 SAMPLES = dict(
+    rms_norm=matrices(lambda s, shape: [s.mild(*shape), 1e-6], tol=2e-5), rms_norm_weighted=matrices(lambda s, shape: [s.mild(*shape), s.any(shape[1]), 1e-6], tol=2e-5),
+    rms_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), np.abs(s.unit(shape[0])) + 1], tol=2e-4),
+    layer_norm=matrices(lambda s, shape: [s.unit(*shape), s.unit(shape[1]), s.unit(shape[1]), 1e-2], tol=2e-4),
+    layer_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), s.unit(shape[0]), np.abs(s.unit(shape[0])) + 1], tol=2e-4),
     index_add_=cubes(lambda s, shape: [s.mild(*shape), s.rng.integers(0, shape[1], 5), s.mild(shape[0], 5, shape[2])], tol=2e-5),
     take_along=by_number(), scatter_add_=by_number('source'), scatter_=by_number('source'),
     add=two, sub=two, mul=two, div=two, maximum=flat('coarse coarse'), minimum=flat('coarse coarse'), pow=flat('positive any'),
@@ -103,3 +107,9 @@ MORE = [('pow_scalar', flat('any', s)) for s in (2., -1., 0., 1.)] + [('pow_scal
        [('add_scaled_', flat('any any', 1.)), ('maximum_scalar', flat('coarse', float('nan'))), ('rpow_scalar', flat('any', 0.)),
         ('pow', flat('coarse coarse')), ('pow_backward', flat('any coarse coarse any', tol=2e-6)), ('div_scalar', flat('any', 0.)),
         ('add_col', matrices(lambda s, shape: [s.any(2 * shape[0], shape[1]), s.any(shape[0])]))]
+
+whole = lambda *numbers: SimpleNamespace(tol=0, shapes=lambda n: [(n,)], make=lambda s, shape: [np.zeros(shape, 'i8'), *numbers])
+SEED = np.int64(-7046029254386353131)      # the upper half of all seeds arrives negative
+SAMPLES.update(uniform_=flat('any', SEED, np.float64(-1.3), np.float64(4.), np.float32(2.6999998), tol=0), normal_=flat('any', SEED, np.float32(.3), np.float64(1.7), tol=2e-7), bernoulli_=flat('any', SEED, np.int64(3 << 51), tol=0),
+               integers_=whole(SEED, np.int64(-3), np.int64(8)), shuffle_=whole(SEED))
+MORE += [('integers_', whole(np.int64(5), np.int64(-2**63), np.int64(-1)))]
