@@ -71,6 +71,17 @@ def inline_svg(svg):
     if 'class="graph"' in svg: svg = re.sub(r'\sid="[^"]*"', '', svg)
     return f'<div class="picture">{svg}</div>'
 
+def settled(outputs):
+    "Printed pieces put together, and of a line that was rewritten (a progress bar) its last state."
+    out = []
+    for o in outputs:
+        text = ''.join(o.get('text', ''))
+        if o['output_type'] == 'stream' and out and out[-1].get('name') == o['name']: out[-1]['text'] += text
+        else: out.append(dict(o, text=text) if o['output_type'] == 'stream' else o)
+    for o in out:
+        if 'text' in o: o['text'] = re.sub(r'[^\n]*\r(?!\n|$)', '', o['text'])
+    return out
+
 def prepare(nb, folder, name):
     "nbdev's conventions -> MyST-NB's; adds the line that says where this page comes from."
     cells, mod = [], module(nb)
@@ -84,7 +95,8 @@ def prepare(nb, folder, name):
             c = dict(c, source=text, metadata={'tags': sorted(tags | set(c['metadata'].get('tags', [])))})
             if any(d.startswith('solution') for d in ds):
                 c['metadata']['mystnb'] = dict(code_prompt_show='Show a solution', code_prompt_hide='Hide the solution')
-            for o in c.get('outputs', []):
+            c['outputs'] = settled(c.get('outputs', []))
+            for o in c['outputs']:
                 data = o.get('data', {})
                 if 'image/svg+xml' in data: data['text/html'] = inline_svg(data.pop('image/svg+xml'))
         cells.append(c)
@@ -167,6 +179,8 @@ def api_pages(chapters):
         if m in told: text += [f':doc:`/{told[m][0]}/{told[m][1]}` is the source of this module and explains it.', '']
         if example := next((n for n, _ in names if n in ops), None):
             text += [f'An operation is also a method of its first operand: ``fl.{example}(x, ...)`` is ``x.{example}(...)``.', '']
+        if any(n == 'Tensor' for n, _ in names):
+            text += ['A tensor has every operation as a method too: :doc:`/appendix/op-table` lists them.', '']
         text += ['.. currentmodule:: fucinalib', '', '.. autosummary::', '   :nosignatures:', '']
         text += [f'   {n}' for n, _ in names] + ['']
         for n, o in names:
