@@ -1,5 +1,5 @@
 """The kernel builder: what it compiles again, what it says, and what it does without a compiler."""
-import hashlib, importlib.util
+import hashlib, importlib.util, sys
 from pathlib import Path
 import pytest
 import build_kernels
@@ -122,6 +122,15 @@ def test_a_source_that_changes_while_it_is_compiled_is_not_kept(folder):
             return 0, ''
     assert build_kernels.compile_one(folder/'one.py', [], [], Editor()).startswith('the source changed meanwhile')
     assert not list(build_kernels.cache().glob('one*'))
+
+
+@pytest.mark.skipif(not hasattr(build_kernels.resource, 'prlimit'), reason='no limits on memory here')
+def test_a_compiler_that_takes_too_much_is_stopped(monkeypatch):
+    run = build_kernels.Compilers().run
+    monkeypatch.setattr(build_kernels, 'GB', 1)
+    assert build_kernels.first_error(run([sys.executable, '-c', 'bytearray(2 << 30)'])[1]) == 'MemoryError'
+    monkeypatch.setattr(build_kernels, 'MINUTES', 1/600)
+    assert 'took more than' in run([sys.executable, '-c', 'import time; time.sleep(60)'])[1]
 
 
 def test_march(monkeypatch):

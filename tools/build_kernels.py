@@ -15,9 +15,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import lru_cache
 from importlib import import_module, metadata, util
 from pathlib import Path
+try: import resource
+except ImportError: resource = None                         # Windows
 
 FOLDER = Path(__file__).resolve().parents[1]/'kernels_pythran'
 SUFFIX = sysconfig.get_config_var('EXT_SUFFIX')             # .cpython-311-x86_64-linux-gnu.so
+MINUTES, GB = 10, 4             # more than that for one kernel means that Pythran lost its way in the types
 X86 = platform.machine().lower() in ('x86_64', 'amd64')
 
 
@@ -44,6 +47,11 @@ def flags(wheel=False):
     march = os.environ.get('FUCINALIB_MARCH') or ('native' if not wheel else 'x86-64-v3' if X86 else '')
     arch = [f'-march={march}' if X86 else f'-mcpu={march}'] if march else []
     return ['-O3', '-fno-trapping-math', *arch, '-fopenmp', '-DUSE_XSIMD', '--config', 'compiler.blas=none']
+
+
+def own_flags(src):
+    "What the source itself asks for: a line `# compile with: -fsome-flag`"
+    return ' '.join(re.findall(r'^# compile with: (.+)$', src.read_text(), re.M)).split()
 
 
 def cpu():
@@ -103,7 +111,11 @@ class Compilers:
         to = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         with subprocess.Popen(cmd, **to, **kw) as p:
             self.running.add(p)
-            try: log = p.communicate()[0]
+            if hasattr(resource, 'prlimit'): resource.prlimit(p.pid, resource.RLIMIT_AS, (GB << 30, GB << 30))
+            try: log = p.communicate(timeout=60 * MINUTES)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(p.pid, signal.SIGTERM)
+                return 1, f'error: compiling took more than {MINUTES} minutes'
             finally: self.running.discard(p)
         return p.returncode, log
 
@@ -117,8 +129,8 @@ def compile_one(src, flags, toolchain, compilers):
     so = cached(src, toolchain)
     with tempfile.TemporaryDirectory(prefix='fucinalib-') as tmp:
         out = Path(tmp)/f'{src.stem}{SUFFIX}'           # Pythran names the module after this
-        code, log = compilers.run([sys.executable, '-m', 'pythran.run', '-w', *flags, str(src), '-o', str(out)],
-                                  env={**os.environ, 'CXX': compiler(), 'TMPDIR': tmp}, cwd=tmp)
+        command = [sys.executable, '-m', 'pythran.run', '-w', *flags, *own_flags(src), str(src), '-o', str(out)]
+        code, log = compilers.run(command, env={**os.environ, 'CXX': compiler(), 'TMPDIR': tmp}, cwd=tmp)
         if code or not out.exists(): return first_error(log)
         if so != cached(src, toolchain): return 'the source changed meanwhile; run this again'
         place(out, so)
