@@ -50,7 +50,7 @@ SKIN = {    # colour in DOT: what it becomes in a page, alone on light ground, a
     WARM_CARD: (clear(13, WARM), WARM_CARD, '#3b281a'),    # ground of a parameter
     COLD_CARD: (clear(13, COLD), COLD_CARD, '#1c2d3f')}    # ground of an input
 
-# %% ../nbs/04_graph.ipynb #922efe75
+# %% ../nbs/04_graph.ipynb #8dcf8cc1
 def sheet(hues):
     "The style sheet of a picture that uses the given tag colours."
     name = {c: f'--{i}' for i, c in enumerate(SKIN)}
@@ -58,6 +58,7 @@ def sheet(hues):
     alone = lambda i: (f'.fl:root{{{skin(i)}--ink:#808080;{name[FAINT]}:{FAINT}}}'              # the ground outside is not known
                        f'.fl:root .node{{--ink:{SKIN[INK][i]};{name[FAINT]}:{SKIN[FAINT][i]}}}')
     rules = [f'.fl{{--ink:currentColor;{skin(0)}}}.fl:not(:root){{max-width:100%;height:auto}}',
+             '.fl text{font-family:Arial,Helvetica,sans-serif}',
              alone(1), f'@media(prefers-color-scheme:dark){{{alone(2)}}}']
     rules += [f'.fl [{part}="{c}"]{{{part}:var({name[c]})}}' for c in SKIN for part in ('fill', 'stroke')]
     rules += [f'.fl [fill="{c}"]{{fill:color-mix(in oklab,{c} 80%,var(--ink))}}' for c in hues]
@@ -78,8 +79,8 @@ def dress(svg):
     hues = [c for c in dict.fromkeys(re.findall(r'fill="(#\w{6})"', svg)) if c in [*show.PALETTE, WARM]]
     return svg.replace('<svg ', '<svg class="fl" role="img" ', 1).replace('>', f'><style>{sheet(hues)}</style>', 1)
 
-# %% ../nbs/04_graph.ipynb #be93c5ba
-FONT = dict(fontname='Helvetica,Arial,sans-serif')
+# %% ../nbs/04_graph.ipynb #d671d4d5
+FONT = dict(fontname='Arial')      # every renderer knows its widths
 OVERALL = dict(FONT, bgcolor='transparent', rankdir='LR', nodesep='.22', ranksep='.32', pad='.05')
 NODES = dict(FONT, fontsize='11', width='.4', height='.3', margin='.1,.04')
 ARROWS = dict(FONT, fontsize='9', color=LINE, arrowsize='.6')
@@ -91,7 +92,7 @@ class Picture(graphviz.Digraph):
     def __init__(self, **kw):
         super().__init__(**kw or dict(graph_attr=OVERALL, node_attr=NODES, edge_attr=ARROWS))
 
-    def pipe(self, *args, **kw): ready(); return super().pipe(*args, **kw)
+    def pipe(self, *args, quiet=True, **kw): ready(); return super().pipe(*args, quiet=quiet, **kw)
     def svg(self): "The picture as SVG text."; return dress(self.pipe(format='svg', encoding='utf-8'))
     def __repr__(self): return f'{self.told}; .source is its text, .render("name.svg") writes it'
 
