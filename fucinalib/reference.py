@@ -13,9 +13,10 @@ def verdict(o,          # an Op of the registry
     reports = []
     for i, sample in enumerate(o.samples):
         args, kw = sample.draw(seed=i)
-        n, names = len(args), list(kw)
-        call = lambda *all: o.call(*all[:n], **dict(zip(names, all[n:])))      # options by position: gradcheck has an eps of its own, and weights are checked too
-        with enable_grad(): reports.append(gradcheck(call, *args, *kw.values()))
+        n, named = len(args), [k for k in kw if k in o.operands]
+        rest = {k: v for k, v in kw.items() if k not in named}
+        call = lambda *all: o.call(*all[:n], **dict(zip(named, all[n:])), **rest)      # operands given by name are checked too, and gradcheck keeps its own eps
+        with enable_grad(): reports.append(gradcheck(call, *args, *[kw[k] for k in named]))
     if not reports: return None
     return GradReport(sum(r.checked for r in reports), max(r.max_abs_error for r in reports), max(r.max_rel_error for r in reports))
 

@@ -116,7 +116,7 @@ def div(x:Tensor,            # any tags, real numbers
     return kernels.div(a, b), tags, (lambda g: fold_x(kernels.div(g, b)),
                                      lambda g: fold_other(kernels.div_backward(g, a, b)[1] if a.shape == b.shape else -kernels.div(kernels.mul(g, a), kernels.mul(b, b))))
 
-# %% ../../nbs/10_pointwise.ipynb #547314d1
+# %% ../../nbs/10_pointwise.ipynb #a4ebbd23
 APART = [Sample(*s.args, low=-2., high=2.) for s in PAIRS]
 
 def chosen(name, x, other):
@@ -124,7 +124,7 @@ def chosen(name, x, other):
     a, b, tags, fold_x, fold_other = pair(x, other, name)
     back = getattr(kernels, f'{name}_backward')
     def rules(g):
-        ga, gb = back(g, *np.broadcast_arrays(a, np.asarray(b, a.dtype)))
+        ga, gb = back(g, np.broadcast_to(a, g.shape), np.broadcast_to(np.asarray(b, a.dtype), g.shape))
         return (fold_x(ga), fold_other(gb) if fold_other else None)
     return getattr(kernels, name)(a, b), tags, rules
 
@@ -142,7 +142,7 @@ def minimum(x:Tensor,            # any tags
     "The smaller of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient."
     return chosen('minimum', x, other)
 
-# %% ../../nbs/10_pointwise.ipynb #42ab3ef0
+# %% ../../nbs/10_pointwise.ipynb #28232dd3
 @op('pointwise', samples=[Sample(*s.args, low=.5) for s in PAIRS] + [Sample('d=3', 3), Sample('d=3', 2.), Sample('d=3', -1.)], mistakes=CLASH, torch='torch.pow')
 def pow(x:Tensor,            # any tags
         other:Tensor|float,  # a tensor, met by name, or a number
@@ -154,7 +154,7 @@ def pow(x:Tensor,            # any tags
         return kernels.pow(a, b), tags, (lambda g: kernels.pow_scalar_backward(g, a, b),)
     y = kernels.pow(a, b)
     def rules(g):
-        ga, gb = kernels.pow_backward(g, *np.broadcast_arrays(a, b), y)
+        ga, gb = kernels.pow_backward(g, np.broadcast_to(a, g.shape), np.broadcast_to(b, g.shape), y)
         return fold_x(ga), fold_other(gb)
     return y, tags, rules
 

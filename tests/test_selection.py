@@ -1,0 +1,118 @@
+"""Selection: NaN never wins, ties go to the first, draws are frozen, gradients go where the values came from."""
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
+import fucinalib as fl
+from fucinalib import kernels
+from fucinalib.errors import *
+
+C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
+NUMBERS = st.sampled_from([0., -0., 1., -1., 2., 3.5, np.inf, -np.inf, np.nan])
+ROWS = arrays('f4', st.tuples(st.integers(1, 3), st.integers(1, 7)), elements=NUMBERS)
+
+
+@pytest.fixture(params=['numpy', 'pythran'])
+def backend(request, monkeypatch):
+    if request.param not in fl.backends(): pytest.skip('not built')
+    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
+    with fl.use_backend(request.param): yield request.param
+
+
+def first_best(row, better):
+    "Position of the best number of a list, by definition."
+    best = None
+    for i, v in enumerate(row):
+        if not np.isnan(v) and (best is None or better(v, row[best])): best = i
+    return best or 0
+
+@given(ROWS)
+def test_argmax_by_definition(a):
+    for back in fl.backends():
+        with fl.use_backend(back):
+            x = C(a, 'r c')
+            assert x.argmax('c').tolist() == [first_best(row, lambda p, q: p > q) for row in a]
+            assert x.argmin('c').tolist() == [first_best(row, lambda p, q: p < q) for row in a]
+            assert C(a.T, 'c r').argmax('c').tolist() == x.argmax('c').tolist()      # first by tag, not by memory
+
+@given(ROWS, st.integers(1, 7))
+def test_topk_by_definition(a, k):
+    k = min(k, a.shape[1])
+    y = C(a, 'r c').topk('c', k)
+    for row, v, i in zip(a, y.values.data, y.indices.data):
+        order = sorted((j for j in range(len(row)) if row[j] > -np.inf), key=lambda j: (-row[j], j))[:k]
+        assert i.tolist() == order + [0] * (k - len(order))
+        np.testing.assert_array_equal(v, [row[j] for j in order] + [-np.inf] * (k - len(order)))
+
+@given(ROWS, st.booleans())
+def test_sort_by_definition(a, descending):
+    v, i = C(a, 'r c').sort('c', descending=descending)
+    np.testing.assert_array_equal(np.take_along_axis(a, i.data, 1), v.data)
+    assert sorted(i.data[0].tolist()) == list(range(a.shape[1]))
+    for row, s in zip(a, v.data):
+        fine = sorted(row[~np.isnan(row)], reverse=descending)
+        np.testing.assert_array_equal(s, fine + [np.nan] * (len(row) - len(fine)))
+
+def test_one_story(backend):
+    "Case 47: max, argmax, topk and sort agree about NaN, wherever it stands in rows of any length."
+    for n in range(1, 34):
+        for at in range(n):
+            a = np.random.default_rng(n).standard_normal((2, n)).astype('f4')
+            a[0, at] = np.nan
+            x = C(a, 'r c')
+            want = first_best(a[0], lambda p, q: p > q)
+            assert x.argmax('c').tolist()[0] == want
+            if n > 1: assert x.max('c').tolist()[0] == a[0, want] == x.topk('c', 1).values.tolist()[0][0] == x.sort('c', descending=True).values.tolist()[0][0]
+    x = C([[np.nan, 1, 3, 2], [np.nan] * 4], 'r c')
+    np.testing.assert_array_equal(x.max('c').data, [3, np.nan]); np.testing.assert_array_equal(x.min('c').data, [1, np.nan])
+    assert x.argmax('c').tolist() == [2, 0] and x.argmin('c').tolist() == [1, 0]
+
+def test_topk_backends_agree(backend):
+    a = np.random.default_rng(0).integers(-5, 6, (40, 300)).astype('f4')
+    a[3, ::2], a[4], a[5] = np.nan, -np.inf, np.nan
+    for k in (1, 2, 17, 300):
+        y = C(a, 'r c').topk('c', k)
+        with fl.use_backend('numpy'): z = C(a, 'r c').topk('c', k)
+        assert y.indices.tolist() == z.indices.tolist()
+        np.testing.assert_array_equal(y.values.data, z.values.data)
+
+def test_gradients():
+    x = fl.param([[1., 3., 2.], [-np.inf, np.nan, -np.inf]], 'r c')
+    x.topk('c', 2).values.backward([[1., 10.], [100., 1000.]])
+    assert x.grad.tolist() == [[0, 1, 10], [1100, 0, 0]]       # slots left over point at position 0
+    x = fl.param([3., 1., 2.], 'd')
+    x.sort('d').values.backward([1., 10., 100.])
+    assert x.grad.tolist() == [100, 1, 10]
+    assert not x.argmax('d').requires_grad and not x.argsort('d').requires_grad and not x.topk('d', 1).indices.requires_grad
+
+@pytest.mark.parametrize('dtype', ['i64', 'i8', 'u8', 'bool', 'f16', 'bf16', 'f64'])
+def test_every_number_type(dtype):
+    x = C([1, 0, 1, 0], dtype='i64').to(dtype)
+    assert x.argmax('d').tolist() == 0 and x.argmax('d').dtype == 'i64' and x.argmin('d').item() == 1
+    assert x.sort('d').values.dtype == dtype and x.sort('d', descending=True).values.tolist() == [1, 1, 0, 0]
+    assert x.topk('d', 2).indices.tolist() == [0, 2] and x.topk('d', 2).values.dtype == dtype
+    if dtype == 'i8': assert C([-128, 127], dtype='i8').sort('d', descending=True).values.tolist() == [127, -128]
+
+def test_frozen_draws():
+    w = C([1., 2., 3., 4.])
+    assert w.multinomial('d', 's', 6, seed=42).tolist() == [3, 1, 1, 2, 0, 3]
+    assert C([[0., 2., 0.]], 'row class').multinomial('class', 'sample', 3, 42, True).tolist() == [[1, 1, 1]]
+    assert sorted(w.multinomial('d', 's', 4, seed=3, replacement=False).tolist()) == [0, 1, 2, 3]
+    two = C([[1., 2., 3., 4.]] * 2, 'r d').multinomial('d', 's', 6, seed=42)
+    assert two.tolist()[0] == [3, 1, 1, 2, 0, 3] and two.tags == ('r', 's')
+
+def test_without_replacement_never_draws_zero_weights():
+    for seed in range(50):
+        d = C([0., 1., 0., 2.]).multinomial('d', 's', 2, seed=seed, replacement=False).tolist()
+        assert sorted(d) == [1, 3]
+
+@pytest.mark.parametrize('w', [[-1., 1.], [np.nan, 1.], [np.inf, 1.], [0., 0.]])
+def test_bad_weights(w):
+    with pytest.raises(InvalidShape, match='help:'): C(w).multinomial('d', 's', 1)
+
+def test_router():
+    s, w = C([[1., 3., 2., 0.]], 'row expert').router_topk('expert', 2)
+    assert s.tolist() == [[1, 2]] and w.data[0, 0] == pytest.approx(.7310586, abs=1e-6) and w.data.sum() == pytest.approx(1)
+    e = np.exp([1., 3., 2., 0.])
+    np.testing.assert_allclose(C([[1., 3., 2., 0.]], 'row expert').router_topk('expert', 2, normalize_selected=False).weights.data, [e[[1, 2]] / e.sum()], rtol=1e-6)
+    assert C([[1., 1., 1.]], 'row expert').router_topk('expert', 2).selected.tolist() == [[0, 1]]
