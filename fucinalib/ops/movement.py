@@ -7,13 +7,13 @@ __all__ = ['PAD2D', 'BY', 'joinable', 'concat', 'stack', 'repeat', 'filler', 'fr
            'constant_pad2d', 'zero_pad2d', 'flip', 'roll', 'turned', 'sections', 'moved_by', 'roll_by', 'shift_by',
            'diag_embed', 'diag', 'trace']
 
-# %% ../../nbs/15a_movement.ipynb #0048adcd
+# %% ../../nbs/15a_movement.ipynb #0f065793
 import builtins, operator
 import numpy as np
 from ..autograd import Part, Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault
 from .pointwise import number
-from .structure import ALL, one_new, whole, writable_diagonal
+from .structure import ALL, one_new, strided, whole, writable_diagonal
 from ..tags import align, locate, parse, without
 from ..tensor import Tensor, ingest
 
@@ -77,12 +77,12 @@ def repeat(x:Tensor,  # any tags
     y = np.broadcast_to(np.expand_dims(x.data, i), turns).reshape(shape[:i] + (n * shape[i],) + shape[i + 1:])
     return np.ascontiguousarray(y), x.tags, (lambda g: g.reshape(turns).sum(i),)
 
-# %% ../../nbs/15a_movement.ipynb #8cee93d1
+# %% ../../nbs/15a_movement.ipynb #b6b14469
 def filler(x, op, value):
     "`value` as one that x can hold."
     if x.dtype.is_bool and isinstance(value, (bool, np.bool_)): return bool(value)
     if x.dtype.is_bool: raise fault(DTypeError, f'{op}: {value!r} is not a truth value', x=x, help='value=False or value=True')
-    return number(value, x, op)
+    return float(value) if x.dtype.is_float and isinstance(value, (int, float, np.integer, np.floating)) else number(value, x, op)
 
 def framed(a, frame, value):
     "`a` with (before, after) values added to, or where negative cut from, each of its axes; and the two indices that say what went where."
@@ -172,7 +172,7 @@ def turned(a, i, s):
     out[at + (builtins.slice(s),)] = a[at + (builtins.slice(n - s, None),)]
     return out
 
-# %% ../../nbs/15a_movement.ipynb #83a2b8e5
+# %% ../../nbs/15a_movement.ipynb #e648adc8
 def sections(x, op, i, offsets):
     "Whole offsets as an array that fits x, with size 1 along axis i."
     others = x.tags[:i] + x.tags[i + 1:]
@@ -200,7 +200,7 @@ def moved_by(a, i, by, value=None):
     else:
         wide, start = np.full((len(rows), 3 * n), value, a.dtype), n - by.clip(-n, n)
         wide[:, n:2 * n] = rows
-    windows = np.lib.stride_tricks.as_strided(wide, (len(rows), wide.shape[1] - n + 1, n), (wide.strides[0], a.itemsize, a.itemsize))
+    windows = strided(wide, (len(rows), wide.shape[1] - n + 1, n), (wide.strides[0], a.itemsize, a.itemsize))
     return np.ascontiguousarray(np.moveaxis(windows[np.arange(len(rows)), start].reshape(m.shape), -1, i))
 
 # %% ../../nbs/15a_movement.ipynb #83fc0335
@@ -227,7 +227,7 @@ def shift_by(x:Tensor,  # any tags
     by, value = sections(x, 'shift_by', i, offsets), filler(x, 'shift_by', constant(x, value))
     return moved_by(x.data, i, by, value), x.tags, (lambda g: moved_by(g, i, -by, 0),)
 
-# %% ../../nbs/15a_movement.ipynb #e9cd5333
+# %% ../../nbs/15a_movement.ipynb #0daf9abd
 @op('movement', half='native', samples=[Sample('d=3', 'd', 'row col'), Sample('t=2 d=3 s=2', 'd', 'd e')], torch='torch.diag_embed',
     mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'd', 'row')), (TagError, lambda f: f(Tensor([[1.]], 't d'), 'd', 'row t')), (TagError, lambda f: f(Tensor([1.], 'd'), 'e', 'row col'))])
 def diag_embed(x:Tensor,  # any tags
@@ -242,7 +242,7 @@ def diag_embed(x:Tensor,  # any tags
     writable_diagonal(y, i, x.ndim)[...] = np.moveaxis(x.data, i, -1)
     return y, parse(x.tags[:i] + (row,) + x.tags[i + 1:] + (col,)), (lambda g: np.moveaxis(g.diagonal(0, i, g.ndim - 1), -1, i),)
 
-@op('movement', composed=True, samples=[Sample('d=3', 'row col')], torch='torch.diag', mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'a b'), 'row col')), (TagError, lambda f: f(Tensor([1.], 'd'), 'row'))])
+@op('movement', half='native', composed=True, samples=[Sample('d=3', 'row col')], torch='torch.diag', mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'a b'), 'row col')), (TagError, lambda f: f(Tensor([1.], 'd'), 'row'))])
 def diag(x:Tensor,  # a vector
          tags,      # names of the two axes: 'row col'
         )->Tensor:

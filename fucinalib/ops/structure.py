@@ -6,7 +6,7 @@
 __all__ = ['ALL', 'rename', 'inverse', 'permute', 'transposed', 'one_new', 'insert_axis', 'squeeze', 'align_to', 'said',
            'factors', 'split', 'fusible', 'merge', 'contiguous', 'materialize', 'flatten', 'reshape', 'broadcast_to',
            'stretched', 'whole', 'narrow', 'named', 'entry', 'select', 'span', 'slice', 'getitem', 'positional',
-           'setitem', 'unbind', 'diagonal', 'writable_diagonal', 'view_with_strides']
+           'setitem', 'unbind', 'diagonal', 'writable_diagonal', 'strided', 'view_with_strides']
 
 # %% ../../nbs/15_structure.ipynb #386a6992
 import builtins, operator
@@ -351,7 +351,7 @@ def unbind(x:Tensor,  # any tags
     (i,) = locate(x, 'unbind', tag)
     return [select(x, x.tags[i], k) for k in range(x.shape[i])]
 
-# %% ../../nbs/15_structure.ipynb #39d26a74
+# %% ../../nbs/15_structure.ipynb #9bfbdab6
 @op('structure', view=True, samples=[Sample('i=2 k=2 j=3', 'i', 'k', 'd'), Sample('i=2 k=3', 'i', 'k', 'i')], torch='torch.diagonal',
     mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'i k'), 'i', 'i', 'd')), (TagError, lambda f: f(Tensor([[[1.]]], 'i k j'), 'i', 'k', 'j')), (TagError, lambda f: f(Tensor([[1.]], 'i k'), 'i', 'j', 'd'))])
 def diagonal(x:Tensor,  # any tags
@@ -372,9 +372,14 @@ def diagonal(x:Tensor,  # any tags
 def writable_diagonal(a, i, j):
     "NumPy's diagonal, but open to writing: the two strides added, the two axes replaced by one at the end."
     rest = [k for k in range(a.ndim) if k not in (i, j)]
-    return np.lib.stride_tricks.as_strided(a, [a.shape[k] for k in rest] + [min(a.shape[i], a.shape[j])], [a.strides[k] for k in rest] + [a.strides[i] + a.strides[j]])
+    return strided(a, [a.shape[k] for k in rest] + [min(a.shape[i], a.shape[j])], [a.strides[k] for k in rest] + [a.strides[i] + a.strides[j]])
 
-# %% ../../nbs/15_structure.ipynb #bdde65df
+def strided(a, shape, strides):
+    "NumPy's as_strided, for the short number types too, which it does not know."
+    if a.dtype.isbuiltin == 1: return np.lib.stride_tricks.as_strided(a, shape, strides)
+    return np.lib.stride_tricks.as_strided(a.view(f'u{a.itemsize}'), shape, strides).view(a.dtype)
+
+# %% ../../nbs/15_structure.ipynb #39ae6c5a
 @op('structure', view=True, samples=[Sample('d=5', 'window tap', (3, 3), (1, 1)), Sample('d=4', 'd', (4,), (-1,), 3), Sample('d=2', 'k d', (2, 2), (0, 1))], torch='torch.as_strided',
     mistakes=[(InvalidDataLength, lambda f: f(Tensor([1., 2.], 'd'), 'e', (3,), (1,))), (InvalidDataLength, lambda f: f(Tensor([1., 2.], 'd'), 'e', (2,), (-1,))), (UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'a b').T, 'e', (3,), (1,))),
               (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'a b', (3,), (1,))), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'a', (0,), (1,)))])
@@ -393,6 +398,6 @@ def view_with_strides(x:Tensor,  # any tags, contiguous
     ends = [(n - 1) * s for n, s in zip(shape, strides)]
     first, last = offset + sum(e for e in ends if e < 0), offset + sum(e for e in ends if e > 0)
     if first < 0 or last >= a.size: raise fault(InvalidDataLength, f'view_with_strides: it reaches from {first} to {last}, and x from 0 to {a.size - 1}', x=x, shape=shape, strides=strides, help='make a size or a stride smaller')
-    walk = lambda flat: np.lib.stride_tricks.as_strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
+    walk = lambda flat: strided(flat[offset:], shape, [s * flat.itemsize for s in strides])
     def rule(g): return np.bincount(walk(np.arange(a.size)).reshape(-1), g.reshape(-1), a.size).astype(g.dtype).reshape(old)
     return walk(a.reshape(-1)), new, (rule,)
