@@ -7,7 +7,7 @@ __all__ = ['LAYOUTS', 'BlockTensor', 'as_blocks', 'whole_blocks', 'patch_blocks'
            'in_pieces', 'no_arithmetic', 'not_here', 'refuse', 'view', 'outer_axis', 'concat_blocks', 'check_dot',
            'shared_axis', 'PackedBlocks', 'prepared', 'normalised', 'gelu_gated']
 
-# %% ../../nbs/25a_blocks.ipynb #47ef5817
+# %% ../../nbs/25a_blocks.ipynb #ecdf0283
 import html as _html
 from math import prod
 import numpy as np
@@ -19,7 +19,7 @@ from ..errors import (DTypeError, EmptySelection, GradientCastUnsupported, Gradi
 from ..kernels.blocks import BlockFormat, formats, multiply, packed_product, planes, tiled_back, unplane
 from .packed import PackedWeight
 from ..show import STYLE, chip
-from ..tags import locate, parse, replaced
+from ..tags import locate, parse, replaced, renaming
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/25a_blocks.ipynb #107f6c58
@@ -217,7 +217,7 @@ def concat_blocks(tensors,  # block tensors of one format
 
 BlockTensor.concat = staticmethod(concat_blocks)
 
-# %% ../../nbs/25a_blocks.ipynb #9a976204
+# %% ../../nbs/25a_blocks.ipynb #1d57a6a2
 @patch_blocks
 def dot_from(self:BlockTensor, x, joined, **options):
     "Array, tags and rules of x.dot(self, tag): what `dot` asks of its right operand."
@@ -235,7 +235,7 @@ def check_dot(q, x, joined, options):
     if q.activation is None: raise fault(DTypeError, f'dot with {q.dtype} blocks: that is a format of activations, not of weights', x=x, w=q, help="x.dot(q.to('f32'), tag)")
     if len(joined) != 1 or q.ndim != 2 or q.tags[1:] != joined: raise fault(TagError, f'dot over {" ".join(joined)!r} with blocks: the weight has two axes, the summed one last', x=x, w=q, help=f'x.dot(q, {q.tags[-1]!r})' if q.ndim == 2 else 'q.select(...) until two axes are left')
     if joined[0] not in x.tags: raise fault(TagError, f'dot over {joined[0]!r}: x has no such axis', x=x, w=q, help=did_you_mean(joined[0], x.tags, 'its axes are'))
-    if q.tags[0] in x.tags: raise fault(TagError, f'dot over {joined[0]!r}: {q.tags[0]!r} is in both, and blocks have no batch axes', x=x, w=q, help=f'q.rename({q.tags[0]}={q.tags[0] + "2"!r})')
+    if q.tags[0] in x.tags: raise fault(TagError, f'dot over {joined[0]!r}: {q.tags[0]!r} is in both, and blocks have no batch axes', x=x, w=q, help=f'{renaming("q", q.tags[0], q.tags[0] + "2")}')
     if x.size(joined[0]) != q.shape[1]: raise fault(ShapeMismatch, f'dot over {joined[0]!r}: sizes differ', x=x, w=q, help=f'{joined[0]!r} is {x.size(joined[0])} in x and {q.shape[1]} in w')
     if x.dtype != 'f32': raise fault(DTypeError, f'dot of {x.dtype} with blocks', x=x, w=q, help="x.to('f32')")
 

@@ -5,12 +5,11 @@
 # %% auto #0
 __all__ = ['CALL', 'CALLS', 'CLASH', 'Groups', 'groups', 'fuse', 'fits', 'layouts', 'View', 'view', 'cheapest', 'reader',
            'runner', 'rows_of_dot', 'which', 'long_rows', 'lanes', 'Clash', 'Plan', 'plan', 'contract', 'by_type',
-           'largest', 'linked', 'suits', 'mixed', 'clash', 'record', 'dot_tags', 'lacking', 'renaming', 'dot',
-           'prepared', 'matmul_operator', 'add_dot', 'thinned', 'two', 'equation', 'many', 'einsum']
+           'largest', 'linked', 'suits', 'mixed', 'clash', 'record', 'dot_tags', 'lacking', 'dot', 'prepared',
+           'matmul_operator', 'add_dot', 'thinned', 'two', 'equation', 'many', 'einsum']
 
-# %% ../../nbs/14_contraction.ipynb #9225602b
+# %% ../../nbs/14_contraction.ipynb #ab40d04a
 from functools import lru_cache
-from keyword import iskeyword
 from math import prod
 from typing import NamedTuple
 import numpy as np
@@ -20,7 +19,7 @@ from ..autograd import Sample, op
 from ..dtypes import F8, HALF
 from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, closest, did_you_mean, fault
 from ..products import Product, watch
-from ..tags import parse
+from ..tags import parse, renaming
 from ..tensor import Tensor
 
 # %% ../../nbs/14_contraction.ipynb #5f27ef86
@@ -247,7 +246,7 @@ def record(p, a, a_tags, b, b_tags, out, what, names):
     copied = {name: size for (name, size), v in zip(arrays, p.views) if v.copy}
     return Product(what, names, a_tags, b_tags, out, p.size, p.groups, p.call, m, n, k, loops, [lies(v) for v in p.views[:2]], copied)
 
-# %% ../../nbs/14_contraction.ipynb #25b550de
+# %% ../../nbs/14_contraction.ipynb #39cd5029
 @lru_cache(4096)
 def dot_tags(p, q, joined):
     "The tags of a dot product; None if a joined axis is missing somewhere."
@@ -262,10 +261,6 @@ def lacking(op, x, w, joined):
     near = closest(t, lacks.tags)
     fix = f'; if {near!r} is that axis: {renaming(name, near, t)}' if near and t in x.tags + w.tags else ''
     return fault(TagError, f'{op} over {t!r}: {name} has no such axis', x=x, w=w, help=did_you_mean(t, lacks.tags, f'{name} has') + fix)
-
-def renaming(name, old, new):
-    "The call that renames an axis, also where its tag is a Python keyword."
-    return f'{name}.rename(**{{{old!r}: {new!r}}})' if iskeyword(old) else f'{name}.rename({old}={new!r})'
 
 # %% ../../nbs/14_contraction.ipynb #0de45b47
 CLASH = [(TagError, lambda f: f(Tensor([[1., 2.]], 'batch feat'), Tensor([1., 2.], 'in'), 'feat')), (TagError, lambda f: f(Tensor([1., 2.], 'in'), Tensor([1., 2.], 'in'))),

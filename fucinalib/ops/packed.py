@@ -7,14 +7,14 @@ __all__ = ['MATMUL', 'WRONG', 'BLOCK', 'TERNARY', 'fold_lead', 'readable', 'prod
            'check_sizes', 'matmul', 'PackedWeight', 'patch_packed', 'feature_size', 'pack', 'trits', 'ternary_tags',
            'dot_ternary']
 
-# %% ../../nbs/25_packed.ipynb #2c697cfa
+# %% ../../nbs/25_packed.ipynb #22c85fc4
 import numpy as np
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
 from ..errors import (DTypeError, GradientPackedMatmulUnsupported, InvalidShape, OptionError, ShapeMismatch, TagError, TernaryContractDimNotBlockAligned,
                               UnsupportedView, did_you_mean, fault)
 from ..show import STYLE, chip
-from ..tags import parse
+from ..tags import parse, renaming
 from ..tensor import Tensor
 
 # %% ../../nbs/25_packed.ipynb #e612c0d0
@@ -42,7 +42,7 @@ def lead_rule(g, a, b):
     if b.ndim == 2 and a.ndim > 2: return np.matmul(np.ascontiguousarray(a).reshape(-1, a.shape[-1]).T, np.ascontiguousarray(g).reshape(-1, g.shape[-1]))
     return fold_lead(product(a.swapaxes(-1, -2), g), b.shape)
 
-# %% ../../nbs/25_packed.ipynb #547a5619
+# %% ../../nbs/25_packed.ipynb #9d61a92a
 def check_positions(x, y, out_tags, transpose_a):
     "The parsed tags of the result; an error for whatever does not fit."
     if x.dtype != y.dtype: raise fault(DTypeError, f'matmul of {x.dtype} and {y.dtype}', x=x, y=y, help=f'number types never mix silently: y.to({str(x.dtype)!r})')
@@ -50,7 +50,7 @@ def check_positions(x, y, out_tags, transpose_a):
     for name, t in (('x', x), ('y', y)):
         if t.ndim < 2: raise fault(InvalidShape, f'matmul: {name} has {t.ndim} {"axis" if t.ndim == 1 else "axes"}, a matrix has two', x=x, y=y, help=f"{name}.insert_axis('one') makes it a matrix; x.dot(y, tag) takes vectors")
     if transpose_a and x.ndim == y.ndim == 2:
-        raise fault(OptionError, 'matmul: transpose_a is for batches of matrices', x=x, y=y, help=f'sum over the first axis by name: x.dot(y.rename({y.tags[0]}={x.tags[0]!r}), {x.tags[0]!r})' if x.tags[0] != y.tags[0] else f'x.dot(y, {x.tags[0]!r})')
+        raise fault(OptionError, 'matmul: transpose_a is for batches of matrices', x=x, y=y, help=f'sum over the first axis by name: x.dot({renaming("y", y.tags[0], x.tags[0])}, {x.tags[0]!r})' if x.tags[0] != y.tags[0] else f'x.dot(y, {x.tags[0]!r})')
     tags, rank = parse(out_tags), max(x.ndim, y.ndim)
     if len(tags) != rank: raise fault(TagError, f'matmul: {len(tags)} names for a result of {rank} axes', x=x, y=y, out=' '.join(tags) or "''", help=f'name every axis of the result, e.g. {" ".join((x if x.ndim >= y.ndim else y).tags[:-2] + ("m", "n"))!r}')
     return tags
@@ -173,7 +173,7 @@ def trits(w):
     edge = w.dtype.type(.5 * d)
     return np.subtract(w >= edge, w <= -edge, dtype='i1').astype(w.dtype), w.dtype.type(np.float16(d))
 
-# %% ../../nbs/25_packed.ipynb #f5d00c4b
+# %% ../../nbs/25_packed.ipynb #82946739
 TERNARY = [(TernaryContractDimNotBlockAligned, lambda f: f(Tensor([[1., 2.]], 't in'), Tensor([[1., 2.]], 'out in'), 'in')),
            (TagError, lambda f: f(Tensor(np.ones((2, 256)), 'out in'), Tensor(np.ones((2, 256)), 'out in'), 'in')), (TagError, lambda f: f(Tensor(np.ones((256, 2)), 'in t'), Tensor(np.ones((2, 256)), 'out in'), 'in')),
            (ShapeMismatch, lambda f: f(Tensor(np.ones((2, 256)), 't in'), Tensor(np.ones((2, 512)), 'out in'), 'in'))]
@@ -183,7 +183,7 @@ def ternary_tags(x, w, tag):
     tag = parse(tag)
     if len(tag) != 1 or w.ndim != 2 or w.tags[1:] != tag: raise fault(TagError, 'dot_ternary: the weight has two axes, the summed one last', x=x, w=w, help="w.permute('out in')")
     if x.tags[-1:] != tag: raise fault(TagError, f'dot_ternary: {tag[0]!r} is not the last axis of x', x=x, w=w, help=f'x.permute({" ".join([t for t in x.tags if t not in tag] + list(tag))!r})')
-    if w.tags[0] in x.tags: raise fault(TagError, f'dot_ternary: {w.tags[0]!r} is in both, and there are no batch axes here', x=x, w=w, help=f'w.rename({w.tags[0]}={w.tags[0] + "2"!r})')
+    if w.tags[0] in x.tags: raise fault(TagError, f'dot_ternary: {w.tags[0]!r} is in both, and there are no batch axes here', x=x, w=w, help=f'{renaming("w", w.tags[0], w.tags[0] + "2")}')
     if x.shape[-1] != w.shape[1]: raise fault(ShapeMismatch, f'dot_ternary over {tag[0]!r}: sizes differ', x=x, w=w, help=f'{tag[0]!r} is {x.shape[-1]} in x and {w.shape[1]} in w')
     if w.shape[1] % BLOCK: raise fault(TernaryContractDimNotBlockAligned, f'dot_ternary over {tag[0]!r}: {w.shape[1]} is not a multiple of {BLOCK}', x=x, w=w, help=f'ternary weights are stored in blocks of {BLOCK}: make the axis {-(-w.shape[1] // BLOCK) * BLOCK} long, e.g. with pad')
     if x.dtype != w.dtype or not x.dtype.is_float: raise fault(DTypeError, f'dot_ternary of {x.dtype} and {w.dtype}', x=x, w=w, help="w.to('f32') and x.to('f32')")
