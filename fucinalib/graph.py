@@ -6,10 +6,10 @@
 __all__ = ['HOW', 'INK', 'FAINT', 'LINE', 'CARD', 'PAPER', 'WARM', 'COLD', 'WARM_CARD', 'COLD_CARD', 'SKIN', 'PAGE', 'FONT',
            'OVERALL', 'NODES', 'ARROWS', 'PERIOD', 'LIMIT', 'LOOKS', 'NoRenderer', 'renderer', 'clear', 'sheet', 'fit',
            'dress', 'Picture', 'ready', 'say', 'note', 'flow', 'stack', 'table', 'matrix', 'operands', 'key', 'as_box',
-           'variables', 'stretch', 'entry', 'repeats', 'fold', 'likeness', 'folded', 'held', 'TimedNode', 'Rules',
-           'stopwatch', 'timed', 'quantity', 'duration', 'volume', 'Draft', 'choose', 'box_rows', 'gradient_rows',
-           'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step', 'time_rows', 'arrow', 'draw_items', 'draw_arrows',
-           'left_out', 'draw', 'totals']
+           'held_by', 'variables', 'stretch', 'entry', 'repeats', 'fold', 'likeness', 'folded', 'held', 'TimedNode',
+           'Rules', 'stopwatch', 'timed', 'quantity', 'duration', 'volume', 'Draft', 'choose', 'box_rows',
+           'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step', 'time_rows', 'arrow', 'draw_items',
+           'draw_arrows', 'left_out', 'draw', 'totals']
 
 # %% ../nbs/04_graph.ipynb #7813edf7
 import html, os, re, shutil, sys, sysconfig
@@ -50,14 +50,14 @@ SKIN = {    # colour in DOT: what it becomes in a page, alone on light ground, a
     WARM_CARD: (clear(13, WARM), WARM_CARD, '#3b281a'),    # ground of a parameter
     COLD_CARD: (clear(13, COLD), COLD_CARD, '#1c2d3f')}    # ground of an input
 
-# %% ../nbs/04_graph.ipynb #8dcf8cc1
+# %% ../nbs/04_graph.ipynb #b524b42e
 def sheet(hues):
     "The style sheet of a picture that uses the given tag colours."
     name = {c: f'--{i}' for i, c in enumerate(SKIN)}
     skin = lambda i: ''.join(f'{name[c]}:{looks[i]};' for c, looks in SKIN.items())
-    alone = lambda i: (f'.fl:root{{{skin(i)}--ink:#808080;{name[FAINT]}:{FAINT}}}'              # the ground outside is not known
+    alone = lambda i: (f'.fl:root{{{skin(i)}--ink:#808080;{name[FAINT]}:{FAINT}}}'      # outside a box the ground is unknown
                        f'.fl:root .node{{--ink:{SKIN[INK][i]};{name[FAINT]}:{SKIN[FAINT][i]}}}')
-    rules = [f'.fl{{--ink:currentColor;{skin(0)}}}.fl:not(:root){{max-width:100%;height:auto}}',
+    rules = [f'.fl{{--ink:currentColor;{skin(0)}}}:where(.fl:not(:root)){{max-width:100%;height:auto}}',
              '.fl text{font-family:Arial,Helvetica,sans-serif}',
              alone(1), f'@media(prefers-color-scheme:dark){{{alone(2)}}}']
     rules += [f'.fl [{part}="{c}"]{{{part}:var({name[c]})}}' for c in SKIN for part in ('fill', 'stroke')]
@@ -176,17 +176,29 @@ def as_box(x):
     node = x if isinstance(x, Node) else None
     return SimpleNamespace(tags=tags, shape=shape, dtype=dtype, value=value, tensor=t, node=node)
 
-# %% ../nbs/04_graph.ipynb #647bffc1
+# %% ../nbs/04_graph.ipynb #8bf92855
+def held_by(name, v):
+    "name -> tensor, for what a variable holds: a tensor, a list or dict of tensors, or a model with named parameters."
+    if issubclass(type(v), Tensor): return {name: v}
+    if type(v) in (list, tuple): inner = {f'{name}[{i}]': t for i, t in enumerate(v[:100])}
+    elif type(v) is dict: inner = {f'{name}[{k!r}]': t for k, t in list(v.items())[:100]}
+    elif hasattr(type(v), 'named_parameters'):
+        try: inner = {f'{name}.{k}': t for k, t in dict(v.named_parameters()).items()}
+        except Exception: return {}
+    else: return {}
+    return {k: t for k, t in inner.items() if issubclass(type(t), Tensor)}
+
 def variables(frame):
-    "key -> name, for every tensor that the code running in `frame` has a variable for."
-    found = {}
+    "key -> name, for every tensor that the code running in `frame` has in a variable."
+    own, inner = {}, {}
     for space in (frame.f_locals, frame.f_globals):
-        tensors = {n: v for n, v in list(space.items()) if issubclass(type(v), Tensor)}
-        for name, v in tensors.items():
-            if name.isidentifier() and name[0] != '_': found.setdefault(key(v), name)
-        if type(space) is dict and space is not frame.f_globals and frame.f_code.co_flags & CO_OPTIMIZED:
-            for name in tensors: del space[name]      # a copy of the variables that Python keeps, and that would keep them alive
-    return found
+        copied = type(space) is dict and space is not frame.f_globals and frame.f_code.co_flags & CO_OPTIMIZED
+        for name, v in list(space.items()):
+            if not name.isidentifier() or name[0] == '_' or name in ('In', 'Out'): continue
+            tensors = held_by(name, v)
+            for inside, t in tensors.items(): (own if inside == name else inner).setdefault(key(t), inside)
+            if tensors and copied: del space[name]      # this copy of a function's variables would keep them alive
+    return inner | own
 
 # %% ../nbs/04_graph.ipynb #ed382576
 def stretch(kind, link, p):

@@ -107,6 +107,17 @@ def test_names_come_from_the_caller(product):
     def inner(model_weight=w): return loss.graph()
     assert ' model_weight parameter' in words(inner().source)
 
+def test_names_of_lists_dicts_and_models():
+    class Model:
+        def __init__(self): self.w = param([1., 2.], 'd')
+        def named_parameters(self): yield 'layer.w', self.w
+    model, scales, others, alone = Model(), [param([1., 1.], 'd') for _ in range(2)], {'b': param([1., 1.], 'd')}, param([2., 2.], 'd')
+    both = [alone]
+    def run(): return (model.w * scales[1] * others['b'] * both[0]).graph()
+    line = words((model.w * scales[1] * others['b'] * both[0]).graph().source)
+    for name in ('model.layer.w', 'scales[1]', "others['b']", 'alone'): assert f' {name} parameter' in line
+    assert 'both[0]' not in line and (model, scales, others, alone, both) and 'model.layer.w' in run().source
+
 def test_leaf_and_constant_have_a_picture():
     x, w = Tensor([1., 2.], 'd'), param([1., 2.], 'd')
     assert list(nodes(w.graph(), 'parameter')) == ['x0'] and list(nodes(x.graph(), 'input')) == ['x0']
