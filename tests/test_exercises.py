@@ -165,7 +165,7 @@ def test_exception_shows_the_learners_line():
         y = 2
         return x.relux(slope, y)
     v = ask(leak, (X, .1))(mine)
-    assert 'your code raised AttributeError' in repr(v)
+    assert 'your code raised UnknownName' in repr(v)
     assert 'return x.relux(slope, y)' in str(v) and 'relux' in str(v) and 'exercises.py",' not in str(v)
     shown(v)
 
