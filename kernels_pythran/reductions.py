@@ -4,12 +4,12 @@ Work is cut into pieces whose size depends on nothing but the shape. Each piece 
 """
 import numpy as np
 
-BLOCK = 1024        # a row is added up in blocks, each a tree of four quarters
-QUARTER = 256
-PIECE = 16384       # of a row
+NARROW = 16         # rows up to this long are added one after the other
+BLOCK = 1024        # of a row: added up in float32
+PIECE = 16384       # of a row: one thread's share
 ROWS = 128          # of a middle axis
 STRIP = 1024        # of the inner axis: a strip of a few rows stays in cache
-LANES = 32
+LANES = 128
 LOWEST = np.float32(-np.inf)
 
 
@@ -18,31 +18,68 @@ def pieces(n, size): return (n + size - 1) // size
 def rest(t, n): return t - t // n * n
 
 
+def block(x):
+    "The sum in float32 with eight running sums: one register, and the order of additions is written here, not chosen by the compiler."
+    n = x.shape[0]
+    a = np.float32(0)
+    b = np.float32(0)
+    c = np.float32(0)
+    d = np.float32(0)
+    e = np.float32(0)
+    f = np.float32(0)
+    g = np.float32(0)
+    h = np.float32(0)
+    m = n // 8
+    for j in range(m):
+        a += x[8 * j]
+        b += x[8 * j + 1]
+        c += x[8 * j + 2]
+        d += x[8 * j + 3]
+        e += x[8 * j + 4]
+        f += x[8 * j + 5]
+        g += x[8 * j + 6]
+        h += x[8 * j + 7]
+    for j in range(8 * m, n):
+        a += x[j]
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
 def total(x):
     n = x.shape[0]
     s = 0.
-    for lo in range(0, n - BLOCK + 1, BLOCK):
-        a = lo + QUARTER
-        b = a + QUARTER
-        c = b + QUARTER
-        s += np.sum((x[lo:a] + x[a:b]) + (x[b:c] + x[c:lo + BLOCK]))
-    tail = rest(n, BLOCK)
-    if tail > 0:
-        s += np.sum(x[n - tail:])
+    for lo in range(0, n, BLOCK):
+        s += block(x[lo:min(n, lo + BLOCK)])
     return s
+
+def _narrow_sums(x, y):
+    for i in range(x.shape[0]):
+        s = np.float32(0)
+        for j in range(x.shape[1]):
+            s += x[i, j]
+        y[i] = s
 
 #pythran export sum_last(float32[:,:] order(C), float32[])
 def sum_last(x, y):
     rows, n = x.shape
     k = pieces(n, PIECE)
-    part = np.empty((rows, k))
-    #omp parallel for firstprivate(n, k)
-    for t in range(rows * k):
-        i = t // k
-        c = rest(t, k)
-        part[i, c] = total(x[i, c * PIECE:min(n, c * PIECE + PIECE)])
-    for i in range(rows):
-        y[i] = np.float32(np.sum(part[i]))
+    if n <= NARROW:
+        #omp parallel for firstprivate(rows)
+        for c in range(pieces(rows, LANES)):
+            lo = c * LANES
+            hi = min(rows, lo + LANES)
+            _narrow_sums(x[lo:hi], y[lo:hi])
+    elif k == 1:
+        #omp parallel for
+        for i in range(rows):
+            y[i] = np.float32(total(x[i]))
+    else:
+        part = np.empty((rows, k))
+        #omp parallel for firstprivate(n, k)
+        for t in range(rows * k):
+            i = t // k
+            c = rest(t, k)
+            part[i, c] = total(x[i, c * PIECE:min(n, c * PIECE + PIECE)])
+        for i in range(rows):
+            y[i] = np.float32(np.sum(part[i]))
 
 
 def _add4(a, b, c, d, s):
@@ -88,7 +125,7 @@ def sum_mid(x, y):
         _round(s, y[o, lo:hi])
 
 
-# largest and smallest: the smallest is the largest of -x, `sign` says which. A comparison with NaN is false, so NaN never wins.
+# largest and smallest: the smallest is the largest of -x, `sign` says which. A comparison with NaN is false, so NaN never wins; only NaN gives NaN.
 
 def _climb(x, sign, v):
     for j in range(v.shape[0]):
@@ -102,12 +139,16 @@ def peak(x, sign):
     tail = rest(n, LANES)
     if tail > 0:
         _climb(x[n - tail:], sign, v[:tail])
-    return np.max(v)
+    top = LOWEST                        # np.max would begin at the lowest finite number
+    for j in range(LANES):
+        if v[j] > top:
+            top = v[j]
+    return top
 
 def _hits(x, v):
-    s = 0
+    s = np.int32(0)
     for j in range(x.shape[0]):
-        s += x[j] == v
+        s += np.int32(x[j] == v)
     return s
 
 def first(x, v):
@@ -121,7 +162,23 @@ def first(x, v):
             return j
     return -1
 
-def along_last(x, sign, value, place):
+def _scan(x, sign, value, place, i):
+    top = LOWEST
+    at = -1
+    for j in range(x.shape[1]):
+        a = sign * x[i, j]
+        if a > top or (at < 0 and a == top):
+            top = a
+            at = j
+    value[i] = sign * top if at >= 0 else np.float32(np.nan)
+    place[i] = max(at, 0)
+
+def along_short(x, sign, value, place):
+    #omp parallel for firstprivate(sign)
+    for i in range(x.shape[0]):
+        _scan(x, sign, value, place, i)
+
+def along_long(x, sign, value, place):
     rows, n = x.shape
     k = pieces(n, PIECE)
     v = np.empty((rows, k), np.float32)
@@ -139,8 +196,14 @@ def along_last(x, sign, value, place):
         for c in range(1, k):
             if at[i, c] >= 0 and (at[i, b] < 0 or v[i, c] > v[i, b]):
                 b = c
-        value[i] = sign * v[i, b]
+        value[i] = sign * v[i, b] if at[i, b] >= 0 else np.float32(np.nan)
         place[i] = max(at[i, b] + b * PIECE, 0)
+
+def along_last(x, sign, value, place):
+    if x.shape[1] < 2 * LANES:
+        along_short(x, sign, value, place)
+    else:
+        along_long(x, sign, value, place)
 
 #pythran export max_last(float32[:,:] order(C), float32[], int64[])
 def max_last(x, value, place): along_last(x, np.float32(1), value, place)
@@ -167,12 +230,12 @@ def along_mid(x, sign, value, place):
         for k in range(n):
             _climb_at(x[o, k, lo:hi], sign, np.int32(k), v, at)
         for j in range(hi - lo):
-            value[o, lo + j] = sign * v[j]
             k = 0
             while at[j] < 0 and k < n:
                 if sign * x[o, k, lo + j] == LOWEST:
                     at[j] = k
                 k += 1
+            value[o, lo + j] = sign * v[j] if at[j] >= 0 else np.float32(np.nan)
             place[o, lo + j] = max(at[j], 0)
 
 #pythran export max_mid(float32[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))

@@ -4,18 +4,44 @@ import numpy as np
 BLOCK = 1024
 
 
+def block(x):
+    n = x.shape[0]
+    q = n // 32 * 8
+    a = np.float32(0)
+    b = np.float32(0)
+    c = np.float32(0)
+    d = np.float32(0)
+    #omp simd reduction(+:a,b,c,d)
+    for j in range(q):
+        a += x[j]
+        b += x[j + q]
+        c += x[j + 2 * q]
+        d += x[j + 3 * q]
+    for j in range(4 * q, n):
+        a += x[j]
+    return (a + b) + (c + d)
+
 def total(x):
     "Sum of a row in blocks, so that its error does not grow with its length."
+    n = x.shape[0]
     s = 0.
-    for lo in range(0, x.shape[0], BLOCK):
-        s += np.sum(x[lo:min(x.shape[0], lo + BLOCK)])
+    for lo in range(0, n, BLOCK):
+        s += block(x[lo:min(n, lo + BLOCK)])
+    return s
+
+def block2(x, y):
+    s = np.float32(0)
+    #omp simd reduction(+:s)
+    for j in range(x.shape[0]):
+        s += x[j] * y[j]
     return s
 
 def total_product(x, y):
+    n = x.shape[0]
     s = 0.
-    for lo in range(0, x.shape[0], BLOCK):
-        hi = min(x.shape[0], lo + BLOCK)
-        s += np.sum(x[lo:hi] * y[lo:hi])
+    for lo in range(0, n, BLOCK):
+        hi = min(n, lo + BLOCK)
+        s += block2(x[lo:hi], y[lo:hi])
     return s
 
 

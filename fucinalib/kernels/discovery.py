@@ -61,7 +61,7 @@ def load_or_none(name):
 
 def active():
     "The functions in use, name -> function; the first call decides, by FUCINALIB_BACKEND if it is set."
-    return choose(os.environ.get('FUCINALIB_BACKEND') or None, 'FUCINALIB_BACKEND') if _active is None else _active
+    return _active if _active is not None else choose(os.environ.get('FUCINALIB_BACKEND') or None, 'FUCINALIB_BACKEND')
 
 
 def current_backend():

@@ -7,6 +7,7 @@ from collections import Counter
 from functools import lru_cache, wraps
 from math import prod
 import numpy as np
+from numpy import ndarray
 from . import discovery, threads
 
 table = {}          # name -> Kernel
@@ -26,47 +27,47 @@ class Kernel:
 
     def run(self, *args):
         "The double whatever the size, or the twin where the double is missing or does not take these arguments."
-        if self.forms:
-            form = self.form(*args)
+        first, last = args[0], args[-1]
+        if self.forms and (type(last) is not ndarray or last.shape != first.shape):
+            form = self.form(first, last)
             if form is not None: return form(*args)
         fast = discovery.active().get(self.name)
-        sig = tuple([(a.dtype, a.ndim) if isinstance(a, np.ndarray) else type(a) for a in args])
-        if fast is None or sig in self.refused or not self.fits(args): return self.slow(args)
-        shape = args[0].shape
+        if fast is None or self.refused and signature(args) in self.refused: return self.slow(args)
+        if self.flat:
+            shape = first.shape
+            for a in args:
+                if isinstance(a, ndarray) and a.shape != shape: return self.slow(args)
+        if self.inplace and not self.in_place(args): return self.slow(args)
         ready = [self.ready(a) for a in args]
         outs = self.outputs(ready)
         threads.enter()
         try: fast(*ready, *outs)
         except TypeError:       # no such signature; the native message lists them all and takes long to make, so ask once
-            self.refused.add(sig)
+            self.refused.add(signature(args))
             return self.slow(args)
         stats[self.name] += 1
-        if self.inplace: return args[0]
-        if self.flat: outs = [o.reshape(shape) if o.shape == ready[0].shape else o for o in outs]
+        if self.inplace: return first
+        if self.flat and len(shape) != 1: outs = [o.reshape(shape) if o.shape == ready[0].shape else o for o in outs]
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def slow(self, args):
         stats[self.name, 'twin'] += 1
         return self.twin(*args)
 
-    def fits(self, args):
-        "Flat kernels want one shape. Arrays written in place must be used where they are and share no memory with the rest."
-        if self.flat:
-            shape = args[0].shape
-            for a in args:
-                if isinstance(a, np.ndarray) and a.shape != shape: return False
+    def in_place(self, args):
+        "Arrays that are written must be used where they are and share no memory with the others."
         for i in self.inplace:
             x = args[i]
             if not (plain(x) and x.flags.writeable): return False
             for j, a in enumerate(args):
-                if j != i and isinstance(a, np.ndarray) and np.may_share_memory(x, a) and (j in self.inplace or not same_memory(x, a)): return False
+                if j != i and isinstance(a, ndarray) and np.may_share_memory(x, a) and (j in self.inplace or not same_memory(x, a)): return False
         return True
 
     def ready(self, a):
         "An argument as compiled code wants it: arrays contiguous, aligned, in native byte order; numbers float32."
-        if isinstance(a, np.ndarray):
+        if isinstance(a, ndarray):
             if not plain(a): a = np.array(a, a.dtype.newbyteorder('='), order='C')
-            return a.reshape(-1) if self.flat else a
+            return a.reshape(-1) if self.flat and a.ndim != 1 else a
         if type(a) is float or self.flat and type(a) is int: return np.float32(a)
         return a
 
@@ -75,23 +76,26 @@ class Kernel:
         if self.out is None: return [np.empty(ready[0].shape, ready[0].dtype)]
         return [np.empty(shape, dtype) for shape, dtype in self.out(*ready)]
 
-    def form(self, *args):
+    def form(self, a, b):
         "A function for a last operand of another shape: one number, one row or one column for all. None where there is none."
-        a, b = args[0], args[-1]
-        if not isinstance(b, np.ndarray):
+        if not isinstance(b, ndarray):
             return table[f'{self.name}_scalar'].run if 'scalar' in self.forms and type(b) in (float, int) else None
-        if a.shape == b.shape: return None
         kind, big, small = broadcast(a.shape, b.shape)
         if kind not in self.forms: return None
         run = table[f'{self.name}_{kind}'].run
         return lambda a, b: run(a.reshape(big), b.reshape(small)).reshape(a.shape)
 
 
+def signature(args):
+    "What decides whether compiled code takes these arguments."
+    return tuple([(a.dtype, a.ndim) if isinstance(a, ndarray) else type(a) for a in args])
+
+
 @lru_cache(4096)
 def broadcast(a, b):
     "How shape `b` is repeated over shape `a`: ('row' or 'col', a as two axes, b as one); (None, ..) where it is neither."
     none = None, a, b
-    if len(b) > len(a): return none
+    if len(b) > len(a) or a == b: return none
     b = (1,) * (len(a) - len(b)) + b
     same = [i for i, n in enumerate(b) if n != 1]
     if not same: return none
@@ -104,7 +108,7 @@ def broadcast(a, b):
 def plain(a):
     "True if compiled code can read the array where it is."
     f = a.flags
-    return f.c_contiguous and f.aligned and a.dtype.isnative
+    return (f.carray or f.c_contiguous and f.aligned) and a.dtype.isnative
 
 
 def same_memory(x, y):

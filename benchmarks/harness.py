@@ -1,0 +1,87 @@
+"""Times by turns: each rival gets a few calls, then the next, again and again, so that a busy minute of the machine meets them all.
+
+Of all its calls the lower quartile counts: that is the median of a quiet machine, and still a time of the program itself when half of
+the calls had to wait for a processor that something else held.
+"""
+import time
+from dataclasses import dataclass
+from typing import Callable, Optional
+import numpy as np
+
+try: from resource import RUSAGE_SELF, getrusage
+except ImportError: getrusage = None        # Windows
+
+ROUNDS = 6          # turns of each rival
+PART = .02          # seconds that one turn aims at
+REST = .002         # between turns: threads that still spin for the last rival go to sleep
+
+
+@dataclass
+class Case:
+    op: str
+    size: object                            # what the table says: elements, or a shape
+    ours: Callable
+    numpy: Optional[Callable] = None
+    torch: Optional[Callable] = None
+
+
+def interrupted():
+    "How often something else took a processor from this process so far."
+    return getrusage(RUSAGE_SELF).ru_nivcsw if getrusage else 0
+
+
+def turn(f, calls):
+    "Seconds of some calls, those left out in which the process had to wait; all if it always had to."
+    f(); f()
+    kept, all = [], []
+    for _ in range(4 * calls):
+        before, start = interrupted(), time.perf_counter()
+        f()
+        all.append(time.perf_counter() - start)
+        if interrupted() == before: kept.append(all[-1])
+        if len(kept) == calls: break
+    return kept or all
+
+
+def measure(rivals, rounds=ROUNDS):
+    "Seconds of each callable in the dict."
+    times = {}
+    for name, f in rivals.items():
+        f()
+        start = time.perf_counter()
+        f()
+        times[name] = max(2, min(50, int(PART / max(time.perf_counter() - start, 1e-7)))), []
+    for _ in range(rounds):
+        for name, f in rivals.items():
+            time.sleep(REST)
+            calls, seen = times[name]
+            seen += turn(f, calls)
+    return {name: float(np.quantile(seen, .25)) for name, (_, seen) in times.items()}
+
+
+def compare(case, rounds=ROUNDS):
+    "Seconds of ours, and how many times longer NumPy and torch take (None where there is no such rival)."
+    rivals = {name: f for name in ('ours', 'numpy', 'torch') if (f := getattr(case, name))}
+    t = measure(rivals, rounds)
+    return t['ours'], *(t[name] / t['ours'] if name in t else None for name in ('numpy', 'torch'))
+
+
+def geomean(ratios):
+    ratios = [r for r in ratios if r]
+    return float(np.exp(np.mean(np.log(ratios)))) if ratios else None
+
+
+def normal(*shape, seed=0): return np.random.default_rng(seed).standard_normal(shape).astype('f4')
+
+
+def both(torch, *arrays, grad=False):
+    "The arrays as torch tensors that share their memory; with `grad` those of real numbers ask for gradients."
+    return [torch.from_numpy(a).requires_grad_(grad and a.dtype == np.float32) for a in arrays] if torch else [None] * len(arrays)
+
+
+def backward(torch, f, inputs, g):
+    "A call that runs only the backward pass of f(*inputs) in torch."
+    if not torch: return None
+    leaves = [t for t in inputs if getattr(t, 'requires_grad', False)]
+    y, g = f(*inputs), torch.from_numpy(g)
+    return lambda: torch.autograd.grad(y, leaves, g, retain_graph=True)
