@@ -18,7 +18,8 @@ def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
 def each(power, finish, x, y):
     "y = finish(x, exp(power(x)))"
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 8192)
     for c in pieces(y):
         i = piece(c, y)
         power(x[i], y[i])
@@ -26,7 +27,8 @@ def each(power, finish, x, y):
         finish(x[i], y[i])
 
 def back(power, finish, g, x, gx):
-    #omp parallel for
+    size = gx.shape[0]
+    #omp parallel for if(size > 8192)
     for c in pieces(gx):
         i = piece(c, gx)
         power(x[i], gx[i])
@@ -34,13 +36,15 @@ def back(power, finish, g, x, gx):
         finish(g[i], x[i], gx[i])
 
 def loop(f, x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 8192)
     for c in pieces(y):
         i = piece(c, y)
         f(x[i], y[i])
 
 def loop2(f, g, x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 8192)
     for c in pieces(y):
         i = piece(c, y)
         f(g[i], x[i], y[i])
@@ -129,7 +133,8 @@ def _softplus(x, y):
 
 #pythran export softplus(float32[], float32[])
 def softplus(x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 8192)
     for c in pieces(y):
         i = piece(c, y)
         _minus_abs(x[i], y[i])
@@ -160,7 +165,8 @@ def tanh(x, y): each(_minus_twice_abs, _tanh, x, y)
 
 #pythran export softcap(float32[], float32, float32[])
 def softcap(x, cap, y):
-    #omp parallel for firstprivate(cap)
+    size = y.shape[0]
+    #omp parallel for firstprivate(cap) if(size > 8192)
     for c in pieces(y):
         i = piece(c, y)
         z = x[i] / cap
@@ -183,7 +189,8 @@ def _softcap_back(g, y, cap, gx):
 
 #pythran export softcap_backward(float32[], float32[], float32, float32[])
 def softcap_backward(g, y, cap, gx):
-    #omp parallel for firstprivate(cap)
+    size = gx.shape[0]
+    #omp parallel for firstprivate(cap) if(size > 8192)
     for c in pieces(gx):
         i = piece(c, gx)
         _softcap_back(g[i], y[i], cap, gx[i])

@@ -12,7 +12,8 @@ def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
 def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
 def each(power, finish, up, gate, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 8192)
     for c in pieces(y):
         i = piece(c, y)
         power(gate[i], y[i])
@@ -20,7 +21,8 @@ def each(power, finish, up, gate, y):
         finish(up[i], gate[i], y[i])
 
 def back(power, finish, g, up, gate, gu, gg):
-    #omp parallel for
+    size = gu.shape[0]
+    #omp parallel for if(size > 8192)
     for c in pieces(gu):
         i = piece(c, gu)
         power(gate[i], gg[i])
@@ -99,7 +101,8 @@ def task(k, n):
 
 def split(finish, up, gate, x, y):
     n = y.shape[1]
-    #omp parallel for firstprivate(n, up, gate)
+    size = y.shape[0] * n
+    #omp parallel for firstprivate(n, up, gate) if(size > 8192)
     for k in range(y.shape[0] * ((n + CHUNK - 1) // CHUNK)):
         o, i = task(k, n)
         _minus_abs(x[o, gate, i], y[o, i])
@@ -108,7 +111,8 @@ def split(finish, up, gate, x, y):
 
 def split_back(finish, up, gate, g, x, gx):
     n = g.shape[1]
-    #omp parallel for firstprivate(n, up, gate)
+    size = g.shape[0] * n
+    #omp parallel for firstprivate(n, up, gate) if(size > 8192)
     for k in range(g.shape[0] * ((n + CHUNK - 1) // CHUNK)):
         o, i = task(k, n)
         _minus_abs(x[o, gate, i], gx[o, gate, i])

@@ -13,32 +13,37 @@ def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
 def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
 def each(f, x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         y[i] = f(x[i])
 
 def loop(f, x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         f(x[i], y[i])
 
 def loop2(f, g, x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         f(g[i], x[i], y[i])
 
 
 def loop_number(f, x, s, y):
-    #omp parallel for firstprivate(s)
+    size = y.shape[0]
+    #omp parallel for firstprivate(s) if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         f(x[i], s, y[i])
 
 def loop_numbers(f, x, s, t, y):
-    #omp parallel for firstprivate(s, t)
+    size = y.shape[0]
+    #omp parallel for firstprivate(s, t) if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         f(x[i], s, t, y[i])
@@ -67,7 +72,8 @@ def _exp_edges(x, y):
 
 #pythran export exp(float32[], float32[])
 def exp(x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         y[i] = np.exp(x[i])
@@ -139,7 +145,8 @@ def _minus_times(g, x, y):
         y[i] = -(g[i] * y[i])
 
 def wave_back(f, finish, g, x, gx):
-    #omp parallel for
+    size = gx.shape[0]
+    #omp parallel for if(size > 16384)
     for c in pieces(gx):
         i = piece(c, gx)
         gx[i] = f(x[i])
@@ -157,7 +164,8 @@ def _rsqrt(x, y):
 
 #pythran export rsqrt(float32[], float32[])
 def rsqrt(x, y):
-    #omp parallel for
+    size = y.shape[0]
+    #omp parallel for if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         y[i] = np.sqrt(x[i])
@@ -212,7 +220,8 @@ def _leaky_back(g, x, s, gx):
 
 #pythran export leaky_relu_backward(float32[], float32[], float32, float32[])
 def leaky_relu_backward(g, x, slope, gx):
-    #omp parallel for firstprivate(slope)
+    size = gx.shape[0]
+    #omp parallel for firstprivate(slope) if(size > 16384)
     for c in pieces(gx):
         i = piece(c, gx)
         _leaky_back(g[i], x[i], slope, gx[i])
@@ -232,7 +241,8 @@ def _clamp_back(g, x, low, high, gx):
 
 #pythran export clamp_backward(float32[], float32[], float32, float32, float32[])
 def clamp_backward(g, x, low, high, gx):
-    #omp parallel for firstprivate(low, high)
+    size = gx.shape[0]
+    #omp parallel for firstprivate(low, high) if(size > 16384)
     for c in pieces(gx):
         i = piece(c, gx)
         _clamp_back(g[i], x[i], low, high, gx[i])
@@ -253,7 +263,8 @@ def _dropout(seed, base, limit, scale, x, y):
 
 #pythran export dropout(float32[], uint64, uint64, float32, float32[])
 def dropout(x, seed, limit, scale, y):
-    #omp parallel for firstprivate(seed, limit, scale)
+    size = y.shape[0]
+    #omp parallel for firstprivate(seed, limit, scale) if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)
         _dropout(seed, c * CHUNK, limit, scale, x[i], y[i])

@@ -1,7 +1,10 @@
 """Functions that step or bend softly, and their gradients: g is the gradient of the result y, the gradient of x comes out."""
 import functools
 import numpy as np
-from .unary import each
+from .unary import costly, each
+
+
+def soft(f): return each(f, 1 << 7)       # NumPy makes many passes
 
 
 # soft steps; with e = exp(-|x|) nothing overflows on either side
@@ -12,7 +15,7 @@ def logistic(x):
     r = 1 / (1 + e)
     return np.where(x < 0, e * r, r), e * r * r
 
-@each
+@soft
 def sigmoid(x):
     "1 / (1 + exp(-x))."
     return logistic(x)[0]
@@ -22,40 +25,40 @@ def sigmoid_backward(g, y):
     "g y (1 - y)."
     return np.multiply(g, np.multiply(y, 1 - y))
 
-@each
+@soft
 def silu(x):
     "x sigmoid(x)."
     return x * logistic(x)[0]
 
-@each
+@soft
 def silu_backward(g, x):
     "g (s + x s'), s = sigmoid(x)."
     s, slope = logistic(x)
     return g * (s + x * slope)
 
-@each
+@soft
 def quick_gelu(x):
     "x sigmoid(1.702 x)."
     return x * logistic(1.702 * x)[0]
 
-@each
+@soft
 def quick_gelu_backward(g, x):
     "g (s + 1.702 x s'), s = sigmoid(1.702 x)."
     z = 1.702 * x
     s, slope = logistic(z)
     return g * (s + z * slope)
 
-@each
+@soft
 def softplus(x):
     "log(1 + exp(x))."
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
-@each
+@soft
 def softplus_backward(g, x):
     "g sigmoid(x)."
     return g * logistic(x)[0]
 
-@each
+@costly
 def tanh(x):
     "The hyperbolic tangent."
     return np.tanh(x)
@@ -65,7 +68,7 @@ def tanh_backward(g, y):
     "g (1 - y**2)."
     return np.multiply(g, 1 - np.multiply(y, y))
 
-@each
+@soft
 def softcap(x, cap):
     "cap tanh(x / cap)."
     return np.multiply(np.tanh(np.divide(x, cap)), cap)
@@ -75,12 +78,12 @@ def softcap_backward(g, y, cap):
     "g (1 - (y / cap)**2)."
     return np.multiply(g, 1 - np.square(np.divide(y, cap)))
 
-@each
+@soft
 def elu(x):
     "x above 0, exp(x) - 1 elsewhere."
     return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
 
-@each
+@soft
 def elu_backward(g, x):
     "g above 0, g exp(x) elsewhere."
     return np.multiply(g, np.exp(np.minimum(x, 0)))
@@ -93,13 +96,13 @@ def fast_parts(x):
     a = np.minimum(np.abs(x), 1e8)
     return a * (p + p * a + (q + r * a) * a * a), s + (s + a * a) * (a + t * a * a), a
 
-@each
+@soft
 def fast_tanh(x):
     "A ratio of two polynomials in |x|, with the sign of x; within 0.001 of tanh near 0 only."
     n, d, _ = fast_parts(x)
     return np.copysign(n / d, x)
 
-@each
+@soft
 def fast_tanh_backward(g, x):
     "g times the exact slope of the ratio."
     p, q, r, s, t = FAST
@@ -127,12 +130,12 @@ def normal(x):
     tail = e * s * (TAIL[0] + u2 * b * .5 - c)
     return np.where(x < 0, tail, 1 - tail), e
 
-@each
+@soft
 def gelu(x):
     "x times the probability that a standard normal number is below x."
     return np.multiply(x, normal(x)[0])
 
-@each
+@soft
 def gelu_backward(g, x):
     "g (P + x p), P the probability below x and p the density at x."
     below, e = normal(x)
@@ -141,12 +144,12 @@ def gelu_backward(g, x):
 # tanh(u) + 1 is 2 sigmoid(2 u): the tanh form in one exponential, without cancellation for negative x
 BEND, CUBE = 1.5957691216057308, .044715     # 2 sqrt(2 / pi), the cubic coefficient of Hendrycks and Gimpel 2016
 
-@each
+@soft
 def gelu_tanh(x):
     "0.5 x (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x**3)."
     return x / (1 + np.exp(-BEND * (x + CUBE * x * x * x)))
 
-@each
+@soft
 def gelu_tanh_backward(g, x):
     "g times the slope of the tanh form."
     xx = x * x
@@ -160,7 +163,7 @@ def gelu_table():
     with np.errstate(all='ignore'): y = np.float32(.5) * x * (1 + np.tanh(np.float32(.7978845608028654) * x * (1 + np.float32(CUBE) * x * x)))
     return y.astype('f2')
 
-@each
+@soft
 def gelu_quant(x):
     "The tanh form from a table of f16 numbers; 0 up to -10 and x from 10 on, as ggml has it."
     table = gelu_table()[x.astype('f2').view('u2')].astype(x.dtype)

@@ -6,8 +6,8 @@ from .activations import gelu_tanh, gelu_tanh_backward, logistic, silu, silu_bac
 from .unary import by_pieces
 
 
-def forward(f): return kernel(flat=True)(by_pieces(f))
-def backward(f): return kernel(flat=True, out=two)(by_pieces(f, 2))
+def forward(f): return kernel(flat=True, floor=1 << 7)(by_pieces(f))
+def backward(f): return kernel(flat=True, floor=1 << 7, out=two)(by_pieces(f, 2))
 
 
 @forward
@@ -57,23 +57,23 @@ def situ_backward(g, up, gate):
 
 def half(x): return [((x.shape[0], x.shape[2]), x.dtype)]
 
-@kernel(out=half)
+@kernel(floor=1 << 7, out=half)
 def split_swiglu(x):
     "silu(first half) times the second."
     return swiglu.kernel.twin(x[:, 1], x[:, 0])
 
-@kernel(out=lambda g, x: [(x.shape, x.dtype)])
+@kernel(floor=1 << 7, out=lambda g, x: [(x.shape, x.dtype)])
 def split_swiglu_backward(g, x):
     "Both gradients, where their halves are."
     second, first = swiglu_backward.kernel.twin(g, x[:, 1], x[:, 0])
     return np.stack([first, second], 1)
 
-@kernel(out=half)
+@kernel(floor=1 << 7, out=half)
 def split_glu(x):
     "The first half times sigmoid(second)."
     return glu.kernel.twin(x[:, 0], x[:, 1])
 
-@kernel(out=lambda g, x: [(x.shape, x.dtype)])
+@kernel(floor=1 << 7, out=lambda g, x: [(x.shape, x.dtype)])
 def split_glu_backward(g, x):
     "Both gradients, where their halves are."
     return np.stack(glu_backward.kernel.twin(g, x[:, 0], x[:, 1]), 1)

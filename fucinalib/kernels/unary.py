@@ -21,29 +21,32 @@ def by_pieces(f, outputs=1):
         return ys[0] if outputs == 1 else tuple(ys)
     return twin
 
-def each(f):
+def each(f, floor=1 << 14):
     "A kernel that goes value by value."
-    return kernel(flat=True)(by_pieces(f))
+    return kernel(flat=True, floor=floor)(by_pieces(f))
+
+def costly(f): return each(f, 1 << 11)      # more than a memory access per value
+def branching(f): return each(f, 1 << 10)   # NumPy makes a mask first
 
 
 # powers, exponentials, waves
 
-@each
+@costly
 def exp(x):
     "e ** x."
     return np.exp(x)
 
-@each
+@costly
 def log(x):
     "The natural logarithm; -inf at 0, NaN below."
     return np.log(x)
 
-@each
+@costly
 def log1p(x):
     "log(1 + x), exact for small x."
     return np.log1p(x)
 
-@each
+@costly
 def log1p_backward(g, x):
     "g / (1 + x)."
     return np.divide(g, 1 + x)
@@ -58,12 +61,12 @@ def sqrt_backward(g, y):
     "g / (2 y)."
     return np.divide(np.multiply(g, .5), y)
 
-@each
+@costly
 def rsqrt(x):
     "1 / sqrt(x)."
     return np.divide(1, np.sqrt(x))
 
-@each
+@costly
 def rsqrt_backward(g, x):
     "-g / (2 x sqrt(x))."
     return np.divide(np.multiply(g, -.5), np.multiply(x, np.sqrt(x)))
@@ -83,22 +86,22 @@ def square_backward(g, x):
     "2 g x."
     return np.multiply(g, np.multiply(x, 2))
 
-@each
+@costly
 def sin(x):
     "The sine."
     return np.sin(x)
 
-@each
+@costly
 def sin_backward(g, x):
     "g cos(x)."
     return np.multiply(g, np.cos(x))
 
-@each
+@costly
 def cos(x):
     "The cosine."
     return np.cos(x)
 
-@each
+@costly
 def cos_backward(g, x):
     "-g sin(x)."
     return np.negative(np.multiply(g, np.sin(x)))
@@ -111,17 +114,17 @@ def relu(x):
     "The larger of x and 0; NaN stays."
     return np.maximum(x, x.dtype.type(0))
 
-@each
+@branching
 def relu_backward(g, y):
     "g where y is above 0, else 0."
     return np.where(y > 0, g, g.dtype.type(0))
 
-@each
+@branching
 def leaky_relu(x, slope):
     "x from 0 up, slope x below."
     return np.where(x >= 0, x, np.multiply(x, x.dtype.type(slope)))
 
-@each
+@branching
 def leaky_relu_backward(g, x, slope):
     "g above 0, slope g elsewhere."
     return np.where(x > 0, g, np.multiply(g, g.dtype.type(slope)))
@@ -131,7 +134,7 @@ def clamp(x, low, high):
     "x moved into [low, high]; NaN stays."
     return np.clip(x, x.dtype.type(low), x.dtype.type(high))
 
-@each
+@branching
 def clamp_backward(g, x, low, high):
     "g where x is in [low, high], its bounds included, else 0."
     return np.where((x >= x.dtype.type(low)) & (x <= x.dtype.type(high)), g, g.dtype.type(0))
@@ -151,7 +154,7 @@ def neg(x):
     "-x."
     return np.negative(x)
 
-@each
+@branching
 def sign(x):
     "1 above 0, -1 below, and x itself where it is neither: 0, -0 or NaN."
     one = x.dtype.type(1)
@@ -176,7 +179,7 @@ def round(x):
 
 # dropout: entry i of the flattened array stays if the counter-based random number i allows it
 
-@kernel(flat=True)
+@kernel(flat=True, floor=1 << 7)
 @quiet
 def dropout(x, seed, limit, scale):
     "x scale where the upper 53 random bits of the entry are below `limit`, else 0. Also its own gradient."
