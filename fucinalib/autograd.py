@@ -230,7 +230,7 @@ class Sample:
 
     def __repr__(self): return ', '.join([*map(repr, self.args), *(f'{k}={v!r}' for k, v in self.kw.items())])
 
-# %% ../nbs/03_autograd.ipynb #16cb0940
+# %% ../nbs/03_autograd.ipynb #0dc30f79
 registry = {}    # name -> Op
 
 class Op:
@@ -246,6 +246,7 @@ class Op:
         plain = [p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.annotation is not list for p in self.signature.parameters.values()]
         lead = next((i for i, n in enumerate(names) if n not in self.operands or not plain[i] or many_tensors(self.signature.parameters[n])), len(names))
         self.lead = lead if lead == len(self.operands) else 0     # so many leading operands and no others: the fast path
+        self.alone = self.operands == names[:1] and plain[0]      # nothing but the first parameter, perhaps a list
 
     module = property(lambda self: self.fn.__module__, doc='Where it is defined.')
     def __repr__(self): return f'Op {self.name} ({self.family}): {self.doc.splitlines()[0] if self.doc else ""}'
@@ -253,6 +254,7 @@ class Op:
 
     def find_operands(self, args, kw):
         "Every tensor operand of a call, in the order of the signature; lists and *args count one by one."
+        if self.alone and args: return args[0] if isinstance(args[0], (list, tuple)) else args[:1]
         bound = self.signature.bind(*args, **kw).arguments
         found = []
         for n in self.operands:

@@ -132,3 +132,25 @@ def shuffle_(out, seed):
         v = out[i]
         out[i] = out[j]
         out[j] = v
+
+
+def _steps(base, step, t):
+    for j in range(t.shape[0]):
+        t[j] = np.float32(base + j) * step
+
+
+def _from(start, t, out):
+    for j in range(out.shape[0]):
+        out[j] = t[j] + start
+
+
+#pythran export arange_(float32[], float32, float32)
+def arange_(out, start, step):
+    n = out.shape[0]
+    #omp parallel for if(n > 16384) firstprivate(start, step)
+    for c in range(pieces(n)):
+        lo = c * CHUNK
+        hi = min(n, lo + CHUNK)
+        t = np.empty(hi - lo, dtype=np.float32)
+        _steps(lo, step, t)
+        _from(start, t, out[lo:hi])

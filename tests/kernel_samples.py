@@ -111,5 +111,59 @@ MORE = [('pow_scalar', flat('any', s)) for s in (2., -1., 0., 1.)] + [('pow_scal
 whole = lambda *numbers: SimpleNamespace(tol=0, shapes=lambda n: [(n,)], make=lambda s, shape: [np.zeros(shape, 'i8'), *numbers])
 SEED = np.int64(-7046029254386353131)      # the upper half of all seeds arrives negative
 SAMPLES.update(uniform_=flat('any', SEED, np.float64(-1.3), np.float64(4.), np.float32(2.6999998), tol=0), normal_=flat('any', SEED, np.float32(.3), np.float64(1.7), tol=2e-7), bernoulli_=flat('any', SEED, np.int64(3 << 51), tol=0),
-               integers_=whole(SEED, np.int64(-3), np.int64(8)), shuffle_=whole(SEED))
+               arange_=flat('any', np.float32(.1), np.float32(-.3), tol=0), integers_=whole(SEED, np.int64(-3), np.int64(8)), shuffle_=whole(SEED))
 MORE += [('integers_', whole(np.int64(5), np.int64(-2**63), np.int64(-1)))]
+
+# masks are bytes; scans round each step once, so all ways give the same bits
+chosen = lambda s, shape: s.mask(*shape).view('u1')
+masked_row, masked_cube = [(lambda kind: kind(lambda s, shape: [s.mild(*shape), chosen(s, shape)], tol=2e-5))(kind) for kind in (matrices, cubes)]
+masked_best_row, masked_best_cube = [(lambda kind: kind(lambda s, shape: [s.coarse(*shape), chosen(s, shape)]))(kind) for kind in (matrices, cubes)]
+without = lambda shape: (shape[0], *shape[2:])      # the shape less the axis along which a kernel goes
+SAMPLES.update(masked_sum_last=masked_row, masked_sum_mid=masked_cube, masked_max_last=masked_best_row, masked_min_last=masked_best_row, masked_max_mid=masked_best_cube, masked_min_mid=masked_best_cube)
+for form, kind in (('last', matrices), ('mid', cubes)):
+    SAMPLES.update({f'{name}_{form}': kind(make, tol) for name, make, tol in (
+        ('masked_spread', lambda s, shape: [chosen(s, shape), s.any(*without(shape))], 0),
+        ('moments', lambda s, shape: [s.unit(*shape)], 2e-5), ('deviations', lambda s, shape: [s.any(*shape), s.any(*without(shape)), s.any(*without(shape))], 1e-6),
+        ('abs_sum', lambda s, shape: [s.mild(*shape)], 2e-4), ('square_sum', lambda s, shape: [s.mild(*shape)], 2e-4),
+        ('prod', lambda s, shape: [1 + s.unit(*shape) / 100], 1e-6), ('prod_back', lambda s, shape: [1 + s.unit(*shape) / 100, s.unit(*without(shape))], 1e-6),
+        ('cumsum', lambda s, shape: [s.any(*shape)], 0), ('cumsum_back', lambda s, shape: [s.any(*shape)], 0), ('cumprod', lambda s, shape: [s.any(*shape)], 0),
+        ('cumprod_back', lambda s, shape: [s.any(*shape), s.any(*shape), s.any(*shape)], 0),
+        ('recurrence', lambda s, shape: [s.any(*shape), s.any(*shape), s.any(*without(shape))], 0), ('recurrence_back', lambda s, shape: [s.any(*shape), s.any(*shape)], 0))})
+    once = lambda s, shape: s.any(shape[0], 1, *shape[2:])          # one decay for all steps
+    MORE += [(f'recurrence_{form}', kind(lambda s, shape, once=once: [s.any(*shape), once(s, shape), s.any(*without(shape))], tol=0)),
+             (f'recurrence_back_{form}', kind(lambda s, shape, once=once: [s.any(*shape), once(s, shape)], tol=0)),
+             (f'prod_back_{form}', kind(lambda s, shape: [s.rng.integers(-1, 2, shape).astype('f4'), s.unit(*without(shape))]))]
+SAMPLES['segment_sum'] = cubes(lambda s, shape: [s.mild(*shape), np.sort(np.r_[0, s.rng.integers(0, shape[1] + 1, 4), shape[1]])], tol=2e-5)
+
+# quantised blocks: few rows, whole blocks
+from fucinalib.kernels import blocks as q
+
+def made(s, name, count):
+    "`count` blocks of a format, as bytes."
+    f = q.formats[name]
+    return f.write((s.rng.standard_normal((count, f.elems)) * .1).astype('f4'))
+
+def rows_of_blocks(name):
+    "Blocks (rows, bytes) beside rows of x rounded to 8 bits."
+    f = q.formats[name]
+    def make(s, shape):
+        n, m, k = shape
+        return [made(s, name, n * k // f.elems).reshape(n, -1), *q.activate(s.unit(m, k), f.activation)]
+    return SimpleNamespace(tol=1e-5, shapes=lambda n: [(n % 6 + 1, n % 3 + 1, 256 * (n % 2 + 1))], make=make)
+
+def packed_planes(name, product):
+    f = q.formats[name]
+    def make(s, shape):
+        n, m, k = shape
+        code, scale, low = q.planes(f, made(s, name, n * k // f.elems).reshape(n, -1))
+        if not product: return [code, scale, scale * 0 if low is None else low]
+        x = s.rng.integers(-127, 128, (m, k)).astype('i2')
+        groups = x.reshape(m, -1, code.shape[3])
+        return [code, scale, *([] if low is None else [low]), x, s.rng.uniform(.001, .01, (m, groups.shape[1])).astype('f4'), groups.sum(2, dtype='i4')]
+    return SimpleNamespace(tol=2e-5, shapes=lambda n: [(n % 6 + 1, n % 3 + 1, 256 * (n % 2 + 1))], make=make)
+
+eights = lambda numbers: SimpleNamespace(tol=0, shapes=lambda n: [(n % 3 + 1, numbers * (n % 4 + 1))], make=lambda s, shape: [s.any(*shape)])
+SAMPLES.update({f'dot_{name}': rows_of_blocks(name) for name in ('q8_0', 'q4_0', 'q4_1', 'q5_0', 'q4_k', 'q5_k', 'q6_k')})
+SAMPLES.update({f'floats_{name}': SimpleNamespace(tol=0, shapes=lambda n: [(n % 301 + 1,)], make=lambda s, shape, name=name: [made(s, name, shape[0])]) for name in ('q8_0', 'q4_0', 'q4_1', 'q5_0', 'q4_k', 'q5_k', 'q6_k')})
+SAMPLES.update(activate_q8_0=eights(32), activate_q8_k=eights(256), dot_planes=packed_planes('q6_k', True), dot_planes_low=packed_planes('q4_k', True), unpack_planes=packed_planes('q4_1', False))
+MORE += [('dot_planes', packed_planes('q8_0', True)), ('unpack_planes', packed_planes('q6_k', False))]

@@ -60,7 +60,7 @@ class BlockFormat(DType):
         scale, code, *low = self.reader(*[b[:, i:j] for i, j in zip(at, at[1:])])
         return code, scale, low[0] if low else None
 
-# %% ../../nbs/24a_formats.ipynb #eb7ef404
+# %% ../../nbs/24a_formats.ipynb #86a2576c
 formats = {}        # name -> BlockFormat
 def named(name): return formats[name]
 
@@ -82,7 +82,7 @@ def block_format(elems,               # numbers in a block
         def twin(b):
             y, step = np.empty((len(b), elems), np.float32), max(1, STEP // elems)
             for i in range(0, len(b), step):
-                code, scale, low = f.parts(b[i:i + step])
+                code, scale, low = f.parts(np.ascontiguousarray(b[i:i + step]))
                 y[i:i + step] = each(scale, code, low)
             return y
         twin.__name__, twin.__doc__ = f'floats_{f}', f'The numbers in {f} blocks, (blocks, {f.bytes}) bytes to (blocks, {elems}) f32.'
@@ -488,16 +488,17 @@ def activate_q8_k(x):
     q = np.where(bad[..., None], 0, np.rint(g * rate[..., None])).astype(np.int16)
     return q.reshape(x.shape), np.where(bad, np.float32(np.nan), inverse(rate)), q.reshape(len(x), -1, 16).sum(2, dtype=np.int32)
 
-# %% ../../nbs/24a_formats.ipynb #dc142217
+# %% ../../nbs/24a_formats.ipynb #7adf6c78
 def activate(x, kind):
     "Codes, scales and sums of the rows of x as the activation format `kind`."
     return (activate_q8_k if kind == 'q8_k' else activate_q8_0)(x)
 
+@quiet
 def rounded(q, s):
     "The numbers that codes and scales stand for."
     return (q.reshape(*s.shape, -1) * s[..., None]).reshape(q.shape)
 
-# %% ../../nbs/24a_formats.ipynb #6d52910f
+# %% ../../nbs/24a_formats.ipynb #539318d7
 TILE = 1 << 20      # numbers of a weight unpacked at a time
 FEW = 8             # rows of x up to which the whole-number kernels win
 
@@ -508,12 +509,14 @@ def rows_of(f, w, k):
         part = w[i:i + step]
         yield slice(i, i + len(part)), f.floats(np.ascontiguousarray(part).reshape(-1, f.bytes)).reshape(len(part), k)
 
+@quiet
 def tiled(f, w, x):
     "x @ w.T for blocks w (n, bytes of a row)."
     y = np.empty((len(x), len(w)), np.float32)
     for at, tile in rows_of(f, w, x.shape[1]): y[:, at] = np.matmul(x, tile.T)
     return y
 
+@quiet
 def tiled_back(f, w, g, k):
     "g @ w for blocks w (n, bytes of a row): the gradient of x."
     y = np.zeros((len(g), k), np.float32)
@@ -548,7 +551,8 @@ def planes(f,  # a block format
     scale, low = spread(scale), spread(low)
     return fours(code.reshape(n, -1, size)), fours(scale), None if low is None else fours(low)
 
-# %% ../../nbs/24a_formats.ipynb #1d2876ae
+# %% ../../nbs/24a_formats.ipynb #cc073e8f
+@quiet
 def unplane(code, scale, low):
     "The numbers (4 n, k) of packed planes; offsets may be None."
     y = code * scale[..., None]
@@ -560,8 +564,10 @@ def unpack_planes(code, scale, low):
     "The numbers (4 n, k) of packed planes."
     return unplane(code, scale, low)
 
-# %% ../../nbs/24a_formats.ipynb #e3567fdb
+# %% ../../nbs/24a_formats.ipynb #d6b67aa5
 def packed_out(code, *rest): return [((len(rest[-3]), 4 * len(code)), np.float32)]
+
+@quiet
 def tiled_planes(code, scale, low, x):
     "x @ numbers.T, some rows at a time."
     y, step = np.empty((len(x), 4 * len(code)), np.float32), max(1, TILE // (4 * x.shape[1]))

@@ -2,6 +2,7 @@
 
 The mixing function is SplitMix64 (Steele, Lea and Flood 2014). Values are a promise: tests hold them fixed.
 """
+from functools import lru_cache
 import numpy as np
 from .dispatch import kernel
 
@@ -32,6 +33,7 @@ def pieces(n):
 def counters(s): return np.arange(s.start, s.stop, dtype='u8')
 
 
+@lru_cache(256)
 def below(high, dtype):
     "The largest number of a type that is less than `high`."
     top = dtype.type(high)
@@ -96,4 +98,14 @@ def shuffle_(out, seed):
     picks = times_high(bits(seed, np.arange(n - 1, dtype='u8')), np.arange(n, 1, -1, dtype='u8')).tolist()
     for k, j in zip(range(n - 1, 0, -1), picks): order[k], order[j] = order[j], order[k]
     out[:] = order
+    return out
+
+
+@kernel(inplace=(0,), floor=1 << 11)
+def arange_(out, start, step):
+    "Fill with start + i step, every operation in the type of `out`."
+    for s in pieces(out.size):
+        i = np.arange(s.start, s.stop).astype(out.dtype)
+        i *= step; i += start
+        out[s] = i
     return out

@@ -1,5 +1,6 @@
 """How many threads kernels and matrix products use, and the one thing that must not happen to them: a fork."""
 import os, threading
+from functools import cache
 from ..errors import ForkError, OptionError, fault
 
 _wanted = None                  # threads asked for; None leaves the libraries' own default
@@ -14,11 +15,16 @@ def cores():
     return len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1
 
 
-def get_num_threads():
-    "Threads that a compiled kernel uses."
-    if _wanted is not None: return _wanted
+@cache
+def default():
+    "What OpenMP starts with."
     first = os.environ.get('OMP_NUM_THREADS', '').split(',')[0].strip()
     return int(first) if first.isdigit() and int(first) > 0 else cores()
+
+
+def get_num_threads():
+    "Threads that a compiled kernel uses."
+    return default() if _wanted is None else _wanted
 
 
 def set_num_threads(n):

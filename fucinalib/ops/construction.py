@@ -163,7 +163,7 @@ def numbers(op, *bounds):
         if not isfinite(n): raise fault(OptionError, f'{op}: a bound is {n}', help='bounds are finite')
     return any(isinstance(n, (float, np.floating)) for n in bounds)
 
-# %% ../../nbs/05_construction.ipynb #502c5f09
+# %% ../../nbs/05_construction.ipynb #7553e107
 @op('construction', torch='torch.arange', samples=[Sample('t', 5), Sample('t', 0, 2, .5)], differentiable=False, attach=False,
     mistakes=[(InvalidShape, lambda f: f('t', 0)), (InvalidShape, lambda f: f('t', 0, 5, 0)), (TagError, lambda f: f('row col', 5)), (OptionError, lambda f: f('t', '5'))])
 def arange(tag,         # name of the axis
@@ -181,10 +181,7 @@ def arange(tag,         # name of the axis
     n = ceil((end - start) / step) if real else -((start - end) // step)
     if n < 1: raise fault(InvalidShape, f'arange: nothing lies between {start} and {end} in steps of {step}', help='a tensor holds at least one value')
     if not dtype.is_float: return (start + np.arange(n) * step).astype(dtype.np), tags, None
-    y = np.arange(n, dtype=dtype.np)
-    y *= dtype.np.type(step)
-    y += dtype.np.type(start)
-    return y, tags, None
+    return kernels.arange_(np.empty(n, dtype.np), dtype.np.type(start), dtype.np.type(step)), tags, None
 
 # %% ../../nbs/05_construction.ipynb #f7227944
 @op('construction', torch='torch.linspace', samples=[Sample('t', 0, 1, 3), Sample('t', 1., -1., 1)], differentiable=False, attach=False,

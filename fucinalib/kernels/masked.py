@@ -1,0 +1,88 @@
+"""Reductions of the numbers that a mask selects, along the last axis (rows, n) or a middle one (outer, n, inner).
+The mask m is an array of bytes, 0 or 1.
+
+A masked sum is, bit for bit, the sum of the array in which everything else was replaced by 0; it needs no such array.
+"""
+import numpy as np
+from .dispatch import kernel
+from .pointwise import quiet
+from .reductions import planes, rows, sum_last, sum_mid
+
+FLOOR = sum_last.kernel.floor       # that of the plain sum, so that both take the same way at every size
+
+def counted(out): return lambda x, m: [*out(x), (out(x)[0][0], np.int64)]
+def both(fold, x, m): return fold(np.where(m, x, x.dtype.type(0))), np.count_nonzero(m, axis=1)
+
+
+@kernel(out=counted(rows), floor=FLOOR)
+@quiet
+def masked_sum_last(x, m):
+    "Sums of what is selected in each row, and how many that is."
+    return both(sum_last, x, m)
+
+@kernel(out=counted(planes), floor=FLOOR)
+@quiet
+def masked_sum_mid(x, m):
+    "Sums of what is selected along the middle axis, and how many that is."
+    return both(sum_mid, x, m)
+
+
+def masked_sum_columns(x, m):
+    "masked_sum_mid; a narrow inner axis is first added up several rows abreast, as reductions.sum_columns does it."
+    outer, n, inner = x.shape
+    abreast = min(64 // inner, n // 64)
+    if abreast < 2 or outer > 1 or x.size < FLOOR: return masked_sum_mid(x, m)
+    full = n // abreast * abreast
+    head, count = [v.reshape(abreast, inner) for v in masked_sum_mid(*[v[:, :full].reshape(1, full // abreast, abreast * inner) for v in (x, m)])]
+    rest, more = both(lambda v: v, x[:, full:], m[:, full:])
+    return sum_mid(np.concatenate([head, rest[0]])[None]), count.sum(axis=0)[None] + more
+
+
+def extremum(x, m, fold, sign):
+    "The best selected value and its first place; NaN where only NaN is selected, place -1 and the identity where nothing is."
+    worst = -sign * np.inf if x.dtype.kind == 'f' else (np.iinfo(x.dtype).min if sign > 0 else np.iinfo(x.dtype).max) if x.dtype.kind != 'b' else sign < 0
+    some, worst = m.any(axis=1), x.dtype.type(worst)
+    v = fold(np.where(m, x, worst), axis=1)
+    if x.dtype.kind == 'f':
+        real = (m & (x == x)).any(axis=1)
+        v = np.where(real, v, np.where(some, x.dtype.type(np.nan), worst))
+        hit = m & ((x == v[:, None]) | (some & ~real)[:, None])
+    else: hit = m & (x == v[:, None])
+    return v, np.where(some, np.argmax(hit, axis=1), -1)
+
+@kernel(out=counted(rows), floor=FLOOR)
+@quiet
+def masked_max_last(x, m):
+    "The largest selected number of each row and where it is first; NaN never wins; -inf and -1 where nothing is selected."
+    return extremum(x, m, np.fmax.reduce, 1)
+
+@kernel(out=counted(planes), floor=FLOOR)
+@quiet
+def masked_max_mid(x, m):
+    "The largest selected number along the middle axis and where it is first."
+    return extremum(x, m, np.fmax.reduce, 1)
+
+@kernel(out=counted(rows), floor=FLOOR)
+@quiet
+def masked_min_last(x, m):
+    "The smallest selected number of each row and where it is first; NaN never wins; inf and -1 where nothing is selected."
+    return extremum(x, m, np.fmin.reduce, -1)
+
+@kernel(out=counted(planes), floor=FLOOR)
+@quiet
+def masked_min_mid(x, m):
+    "The smallest selected number along the middle axis and where it is first."
+    return extremum(x, m, np.fmin.reduce, -1)
+
+
+@kernel(out=lambda m, g: [(m.shape, g.dtype)])
+@quiet
+def masked_spread_last(m, g):
+    "g[i] where row i is selected, else 0: the gradient of masked_sum_last."
+    return np.where(m, g[:, None], g.dtype.type(0))
+
+@kernel(out=lambda m, g: [(m.shape, g.dtype)])
+@quiet
+def masked_spread_mid(m, g):
+    "g where selected along the middle axis, else 0."
+    return np.where(m, g[:, None], g.dtype.type(0))

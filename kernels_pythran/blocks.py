@@ -1,0 +1,467 @@
+"""Quantised blocks: rows of x rounded to 8 bits, products with rows of blocks as sums of whole numbers, and packed planes.
+
+What keeps these loops fast: an index that Pythran can prove positive needs no test for its sign, and only such loops are
+vectorised. So offsets are shifts (a product of an unbounded number loses the proof), and no subscript stands inside a call. `n` is
+the length of a run; a literal range would be unrolled by Pythran, and a run of 16 that g++ knows to be 16 by g++, instead of
+vectorised.
+"""
+import numpy as np
+
+ZERO = np.float32(0)
+LEAST = np.float32(1.1754943508222875e-38)      # smallest normal f32
+LOW = np.uint8(15)
+FOUR = np.uint8(4)
+
+
+# f16
+
+def powers():
+    "What a unit of the mantissa is worth, by sign and exponent: the upper six bits of an f16."
+    p = np.empty(64, np.float32)
+    v = np.float32(5.9604644775390625e-08)
+    for e in range(32):
+        p[e] = v
+        p[e + 32] = -v
+        if e > 0: v = np.float32(v * np.float32(2))
+    p[31] = np.float32(np.inf)
+    p[63] = np.float32(-np.inf)
+    return p
+
+def half(lo, hi, p):
+    "The f16 in two bytes."
+    h = np.int32(hi)
+    m = np.int32(lo) | ((h & 3) << 8) | (1024 if h & 124 else 0)
+    return np.float32(np.float32(m) * p[h >> 2])
+
+def soft_half(d):
+    "d with the 11 bits of an f16, where an f16 has them."
+    if d < np.float32(6.103515625e-05) or d > np.float32(65504): return d
+    unit = np.float32(5.9604644775390625e-08)
+    while d >= unit * np.float32(2048): unit = np.float32(unit * np.float32(2))
+    return np.float32(np.rint(np.float32(d / unit)) * unit)
+
+
+# rows of x
+
+def round_32(x, q, s, t):
+    for b in range(s.shape[0]):
+        i = b << 5
+        top = ZERO
+        bad = ZERO
+        for j in range(i, i + 32):
+            v = np.abs(x[j])
+            bad += x[j] * ZERO
+            top = v if v > top else top
+        d = np.float32(top / np.float32(127))
+        inv = np.float32(np.float32(1) / d) if d >= LEAST else ZERO
+        if bad != ZERO:
+            inv = ZERO
+            d = bad
+        c = np.int32(0)
+        for j in range(i, i + 32):
+            v = x[j] * inv if inv != ZERO else ZERO
+            a = np.abs(v)
+            k = np.int32(a)
+            k += 1 if a - np.float32(k) >= np.float32(0.5) else 0
+            k = -k if v < ZERO else k
+            q[j] = np.int16(k)
+            c += k
+        t[b] = c
+        s[b] = soft_half(d)
+
+#pythran export activate_q8_0(float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C))
+def activate_q8_0(x, q, s, t):
+    many = x.shape[0] > 3
+    #omp parallel for if(many)
+    for r in range(x.shape[0]): round_32(x[r], q[r], s[r], t[r])
+
+
+def round_256(x, q, s, t):
+    for b in range(s.shape[0]):
+        i = b << 8
+        top = ZERO
+        far = ZERO
+        bad = ZERO
+        for j in range(i, i + 256):
+            v = np.abs(x[j])
+            bad += x[j] * ZERO
+            if v > top:
+                top = v
+                far = x[j]
+        rate = np.float32(np.float32(-127) / far) if top >= np.float32(127) * LEAST else ZERO
+        if bad != ZERO: rate = ZERO
+        for j in range(i, i + 256): q[j] = np.int16(np.rint(x[j] * rate)) if rate != ZERO else np.int16(0)
+        for g in range(16):
+            c = np.int32(0)
+            for j in range(i + 16 * g, i + 16 * g + 16): c += np.int32(q[j])
+            t[(b << 4) + g] = c
+        s[b] = np.float32(np.float32(1) / rate) if rate != ZERO else bad
+
+#pythran export activate_q8_k(float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C))
+def activate_q8_k(x, q, s, t):
+    many = x.shape[0] > 3
+    #omp parallel for if(many)
+    for r in range(x.shape[0]): round_256(x[r], q[r], s[r], t[r])
+
+
+# 32 numbers a block
+
+def rows_q8_0(w0, w1, w2, w3, x, s, p, y, n):
+    a0 = ZERO
+    a1 = ZERO
+    a2 = ZERO
+    a3 = ZERO
+    for b in range(s.shape[0]):
+        i = b << 5
+        o = i + (b << 1)
+        c0 = np.int32(0)
+        c1 = np.int32(0)
+        c2 = np.int32(0)
+        c3 = np.int32(0)
+        for j in range(n): c0 += np.int32(np.int8(w0[o + 2 + j])) * np.int32(x[i + j])
+        for j in range(n): c1 += np.int32(np.int8(w1[o + 2 + j])) * np.int32(x[i + j])
+        for j in range(n): c2 += np.int32(np.int8(w2[o + 2 + j])) * np.int32(x[i + j])
+        for j in range(n): c3 += np.int32(np.int8(w3[o + 2 + j])) * np.int32(x[i + j])
+        l0 = w0[o]
+        h0 = w0[o + 1]
+        l1 = w1[o]
+        h1 = w1[o + 1]
+        l2 = w2[o]
+        h2 = w2[o + 1]
+        l3 = w3[o]
+        h3 = w3[o + 1]
+        z = s[b]
+        a0 += half(l0, h0, p) * z * np.float32(c0)
+        a1 += half(l1, h1, p) * z * np.float32(c1)
+        a2 += half(l2, h2, p) * z * np.float32(c2)
+        a3 += half(l3, h3, p) * z * np.float32(c3)
+    y[0] = a0
+    y[1] = a1
+    y[2] = a2
+    y[3] = a3
+
+#pythran export dot_q8_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_q8_0(w, q, s, t, y):
+    p = powers()
+    last = w.shape[0] - 1
+    rows = q.shape[0]
+    #omp parallel for firstprivate(last, rows)
+    for g in range((w.shape[0] + 3) // 4):
+        i = 4 * g
+        four = np.empty(4, np.float32)
+        for r in range(rows):
+            rows_q8_0(w[i], w[min(i + 1, last)], w[min(i + 2, last)], w[min(i + 3, last)], q[r], s[r], p, four, 32)
+            for k in range(min(4, last + 1 - i)): y[r, i + k] = four[k]
+
+
+def row_q4_0(w, x, s, t, p, n):
+    y = ZERO
+    for b in range(s.shape[0]):
+        i = b << 5
+        o = (b << 4) + (b << 1)
+        c = np.int32(0)
+        for j in range(n): c += np.int32(w[o + 2 + j] & LOW) * np.int32(x[i + j])
+        for j in range(n): c += np.int32(w[o + 2 + j] >> FOUR) * np.int32(x[i + 16 + j])
+        lo = w[o]
+        hi = w[o + 1]
+        y += half(lo, hi, p) * s[b] * np.float32(c - 8 * t[b])
+    return y
+
+#pythran export dot_q4_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_q4_0(w, q, s, t, y):
+    p = powers()
+    n = min(16, q.shape[1])
+    rows = q.shape[0]
+    #omp parallel for firstprivate(n, rows)
+    for i in range(w.shape[0]):
+        for r in range(rows): y[r, i] = row_q4_0(w[i], q[r], s[r], t[r], p, n)
+
+
+def row_q4_1(w, x, s, t, p, n):
+    y = ZERO
+    for b in range(s.shape[0]):
+        i = b << 5
+        o = (b << 4) + (b << 2)
+        c = np.int32(0)
+        for j in range(n): c += np.int32(w[o + 4 + j] & LOW) * np.int32(x[i + j])
+        for j in range(n): c += np.int32(w[o + 4 + j] >> FOUR) * np.int32(x[i + 16 + j])
+        lo = w[o]
+        hi = w[o + 1]
+        ml = w[o + 2]
+        mh = w[o + 3]
+        y += (half(lo, hi, p) * np.float32(c) + half(ml, mh, p) * np.float32(t[b])) * s[b]
+    return y
+
+#pythran export dot_q4_1(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_q4_1(w, q, s, t, y):
+    p = powers()
+    n = min(16, q.shape[1])
+    rows = q.shape[0]
+    #omp parallel for firstprivate(n, rows)
+    for i in range(w.shape[0]):
+        for r in range(rows): y[r, i] = row_q4_1(w[i], q[r], s[r], t[r], p, n)
+
+
+def row_q5_0(w, x, s, t, p, n):
+    y = ZERO
+    for b in range(s.shape[0]):
+        i = b << 5
+        o = (b << 4) + (b << 2) + (b << 1)
+        c = np.int32(0)
+        for j in range(n): c += np.int32(w[o + 6 + j] & LOW) * np.int32(x[i + j])
+        for j in range(n): c += np.int32(w[o + 6 + j] >> FOUR) * np.int32(x[i + 16 + j])
+        h0 = np.int32(w[o + 2]) | (np.int32(w[o + 3]) << 8)     # fifth bits of codes 0 .. 15, then 16 .. 31
+        h1 = np.int32(w[o + 4]) | (np.int32(w[o + 5]) << 8)
+        e = np.int32(0)
+        for j in range(n): e += ((h0 >> j) & 1) * np.int32(x[i + j]) + ((h1 >> j) & 1) * np.int32(x[i + 16 + j])
+        lo = w[o]
+        hi = w[o + 1]
+        y += half(lo, hi, p) * s[b] * np.float32(c + 16 * (e - t[b]))
+    return y
+
+#pythran export dot_q5_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_q5_0(w, q, s, t, y):
+    p = powers()
+    n = min(16, q.shape[1])
+    rows = q.shape[0]
+    #omp parallel for firstprivate(n, rows)
+    for i in range(w.shape[0]):
+        for r in range(rows): y[r, i] = row_q5_0(w[i], q[r], s[r], t[r], p, n)
+
+
+# 256 numbers a block
+
+def row_q4_k(w, x, s, t, p, n, pair):
+    y = ZERO
+    for b in range(s.shape[0]):
+        o = (b << 7) + (b << 4)
+        c = np.int32(0)
+        m = np.int32(0)
+        for g in range(pair):       # groups 2g, 2g+1 and 2g+4, 2g+5: low and high nibbles of 32 bytes
+            a = o + 16 + (g << 5)
+            i = (b << 8) + (g << 6)
+            c0 = np.int32(0)
+            c1 = np.int32(0)
+            c2 = np.int32(0)
+            c3 = np.int32(0)
+            for j in range(n): c0 += np.int32(w[a + j] & LOW) * np.int32(x[i + j])
+            for j in range(n): c1 += np.int32(w[a + j] >> FOUR) * np.int32(x[i + 32 + j])
+            for j in range(n): c2 += np.int32(w[a + 64 + j] & LOW) * np.int32(x[i + 128 + j])
+            for j in range(n): c3 += np.int32(w[a + 64 + j] >> FOUR) * np.int32(x[i + 160 + j])
+            e = o + 4 + (g << 1)
+            s0 = w[e]
+            s1 = w[e + 1]
+            m0 = w[e + 4]
+            m1 = w[e + 5]
+            r0 = w[e + 8]
+            r1 = w[e + 9]
+            k = (b << 4) + (g << 2)
+            c += np.int32(s0 & np.uint8(63)) * c0 + np.int32(s1 & np.uint8(63)) * c1
+            c += (np.int32(r0 & LOW) | ((np.int32(s0) >> 6) << 4)) * c2 + (np.int32(r1 & LOW) | ((np.int32(s1) >> 6) << 4)) * c3
+            m += np.int32(m0 & np.uint8(63)) * (t[k] + t[k + 1]) + np.int32(m1 & np.uint8(63)) * (t[k + 2] + t[k + 3])
+            m += (np.int32(r0 >> FOUR) | ((np.int32(m0) >> 6) << 4)) * (t[k + 8] + t[k + 9]) + (np.int32(r1 >> FOUR) | ((np.int32(m1) >> 6) << 4)) * (t[k + 10] + t[k + 11])
+        lo = w[o]
+        hi = w[o + 1]
+        ml = w[o + 2]
+        mh = w[o + 3]
+        y += (half(lo, hi, p) * np.float32(c) - half(ml, mh, p) * np.float32(m)) * s[b]
+    return y
+
+#pythran export dot_q4_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_q4_k(w, q, s, t, y):
+    p = powers()
+    rows = q.shape[0]
+    #omp parallel for firstprivate(rows)
+    for i in range(w.shape[0]):
+        for r in range(rows): y[r, i] = row_q4_k(w[i], q[r], s[r], t[r], p, 32, 2)
+
+
+def row_q5_k(w, x, s, t, p, n, pair):
+    y = ZERO
+    for b in range(s.shape[0]):
+        o = (b << 7) + (b << 5) + (b << 4)
+        c = np.int32(0)
+        m = np.int32(0)
+        for g in range(pair):
+            a = o + 48 + (g << 5)
+            h = o + 16
+            i = (b << 8) + (g << 6)
+            u = np.uint8(2 * g)
+            c0 = np.int32(0)
+            c1 = np.int32(0)
+            c2 = np.int32(0)
+            c3 = np.int32(0)
+            for j in range(n): c0 += np.int32((w[a + j] & LOW) | (((w[h + j] >> u) & np.uint8(1)) << FOUR)) * np.int32(x[i + j])
+            for j in range(n): c1 += np.int32((w[a + j] >> FOUR) | (((w[h + j] >> u) & np.uint8(2)) << np.uint8(3))) * np.int32(x[i + 32 + j])
+            for j in range(n): c2 += np.int32((w[a + 64 + j] & LOW) | ((w[h + j] >> u) & np.uint8(16))) * np.int32(x[i + 128 + j])
+            for j in range(n): c3 += np.int32((w[a + 64 + j] >> FOUR) | (((w[h + j] >> u) & np.uint8(32)) >> np.uint8(1))) * np.int32(x[i + 160 + j])
+            e = o + 4 + (g << 1)
+            s0 = w[e]
+            s1 = w[e + 1]
+            m0 = w[e + 4]
+            m1 = w[e + 5]
+            r0 = w[e + 8]
+            r1 = w[e + 9]
+            k = (b << 4) + (g << 2)
+            c += np.int32(s0 & np.uint8(63)) * c0 + np.int32(s1 & np.uint8(63)) * c1
+            c += (np.int32(r0 & LOW) | ((np.int32(s0) >> 6) << 4)) * c2 + (np.int32(r1 & LOW) | ((np.int32(s1) >> 6) << 4)) * c3
+            m += np.int32(m0 & np.uint8(63)) * (t[k] + t[k + 1]) + np.int32(m1 & np.uint8(63)) * (t[k + 2] + t[k + 3])
+            m += (np.int32(r0 >> FOUR) | ((np.int32(m0) >> 6) << 4)) * (t[k + 8] + t[k + 9]) + (np.int32(r1 >> FOUR) | ((np.int32(m1) >> 6) << 4)) * (t[k + 10] + t[k + 11])
+        lo = w[o]
+        hi = w[o + 1]
+        ml = w[o + 2]
+        mh = w[o + 3]
+        y += (half(lo, hi, p) * np.float32(c) - half(ml, mh, p) * np.float32(m)) * s[b]
+    return y
+
+#pythran export dot_q5_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_q5_k(w, q, s, t, y):
+    p = powers()
+    rows = q.shape[0]
+    #omp parallel for firstprivate(rows)
+    for i in range(w.shape[0]):
+        for r in range(rows): y[r, i] = row_q5_k(w[i], q[r], s[r], t[r], p, 32, 2)
+
+
+def row_q6_k(w, x, s, t, p, n, pair):
+    y = ZERO
+    for b in range(s.shape[0]):
+        o = (b << 7) + (b << 6) + (b << 4) + (b << 1)
+        c = np.int32(0)
+        for g in range(pair):           # 128 numbers
+            for h in range(pair):       # 16 of each of four runs of 32
+                u = o + (g << 6) + (h << 4)             # low bits of runs 0 and 2; of 1 and 3 further on by 32
+                v = o + 128 + (g << 5) + (h << 4)       # high bits of all four
+                i = (b << 8) + (g << 7) + (h << 4)
+                c0 = np.int32(0)
+                c1 = np.int32(0)
+                c2 = np.int32(0)
+                c3 = np.int32(0)
+                for j in range(n): c0 += np.int32((w[u + j] & LOW) | ((w[v + j] & np.uint8(3)) << FOUR)) * np.int32(x[i + j])
+                for j in range(n): c1 += np.int32((w[u + 32 + j] & LOW) | ((w[v + j] & np.uint8(12)) << np.uint8(2))) * np.int32(x[i + 32 + j])
+                for j in range(n): c2 += np.int32((w[u + j] >> FOUR) | (w[v + j] & np.uint8(48))) * np.int32(x[i + 64 + j])
+                for j in range(n): c3 += np.int32((w[u + 32 + j] >> FOUR) | ((w[v + j] & np.uint8(192)) >> np.uint8(2))) * np.int32(x[i + 96 + j])
+                e = o + 192 + (g << 3) + h
+                k = (b << 4) + (g << 3) + h
+                c += np.int32(np.int8(w[e])) * (c0 - 32 * t[k]) + np.int32(np.int8(w[e + 2])) * (c1 - 32 * t[k + 2])
+                c += np.int32(np.int8(w[e + 4])) * (c2 - 32 * t[k + 4]) + np.int32(np.int8(w[e + 6])) * (c3 - 32 * t[k + 6])
+        lo = w[o + 208]
+        hi = w[o + 209]
+        y += half(lo, hi, p) * s[b] * np.float32(c)
+    return y
+
+#pythran export dot_q6_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_q6_k(w, q, s, t, y):
+    p = powers()
+    n = min(16, q.shape[1])
+    rows = q.shape[0]
+    #omp parallel for firstprivate(n, rows)
+    for i in range(w.shape[0]):
+        for r in range(rows): y[r, i] = row_q6_k(w[i], q[r], s[r], t[r], p, n, 2)
+
+
+# packed planes: four rows side by side
+
+def four_32(w, d, x, s, y, n):
+    a0 = ZERO
+    a1 = ZERO
+    a2 = ZERO
+    a3 = ZERO
+    for b in range(s.shape[0]):
+        o = b << 7
+        i = b << 5
+        k = b << 2
+        c0 = np.int32(0)
+        c1 = np.int32(0)
+        c2 = np.int32(0)
+        c3 = np.int32(0)
+        for j in range(n): c0 += np.int32(w[o + j]) * np.int32(x[i + j])
+        for j in range(n): c1 += np.int32(w[o + 32 + j]) * np.int32(x[i + j])
+        for j in range(n): c2 += np.int32(w[o + 64 + j]) * np.int32(x[i + j])
+        for j in range(n): c3 += np.int32(w[o + 96 + j]) * np.int32(x[i + j])
+        z = s[b]
+        a0 += d[k] * z * np.float32(c0)
+        a1 += d[k + 1] * z * np.float32(c1)
+        a2 += d[k + 2] * z * np.float32(c2)
+        a3 += d[k + 3] * z * np.float32(c3)
+    y[0] += a0
+    y[1] += a1
+    y[2] += a2
+    y[3] += a3
+
+def four_16(w, d, x, s, y, n):
+    a0 = ZERO
+    a1 = ZERO
+    a2 = ZERO
+    a3 = ZERO
+    for b in range(s.shape[0]):
+        o = b << 6
+        i = b << 4
+        k = b << 2
+        c0 = np.int32(0)
+        c1 = np.int32(0)
+        c2 = np.int32(0)
+        c3 = np.int32(0)
+        for j in range(n): c0 += np.int32(w[o + j]) * np.int32(x[i + j])
+        for j in range(n): c1 += np.int32(w[o + 16 + j]) * np.int32(x[i + j])
+        for j in range(n): c2 += np.int32(w[o + 32 + j]) * np.int32(x[i + j])
+        for j in range(n): c3 += np.int32(w[o + 48 + j]) * np.int32(x[i + j])
+        z = s[b]
+        a0 += d[k] * z * np.float32(c0)
+        a1 += d[k + 1] * z * np.float32(c1)
+        a2 += d[k + 2] * z * np.float32(c2)
+        a3 += d[k + 3] * z * np.float32(c3)
+    y[0] += a0
+    y[1] += a1
+    y[2] += a2
+    y[3] += a3
+
+def four_low(l, s, t, y):
+    "The share of the offsets: offset times sum of x."
+    a0 = ZERO
+    a1 = ZERO
+    a2 = ZERO
+    a3 = ZERO
+    for b in range(s.shape[0]):
+        k = b << 2
+        z = s[b] * np.float32(t[b])
+        a0 += l[k] * z
+        a1 += l[k + 1] * z
+        a2 += l[k + 2] * z
+        a3 += l[k + 3] * z
+    y[0] = a0
+    y[1] = a1
+    y[2] = a2
+    y[3] = a3
+
+#pythran export dot_planes(int8[:,:,:,:] order(C), float32[:,:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_planes(code, scale, q, s, t, y):
+    size = code.shape[3]
+    w = code.reshape(code.shape[0], code.shape[1] * 4 * size)
+    d = scale.reshape(code.shape[0], code.shape[1] * 4)
+    n = min(16, q.shape[1])
+    rows = q.shape[0]
+    #omp parallel for firstprivate(n, rows, size)
+    for g in range(w.shape[0]):
+        for r in range(rows):
+            four = np.zeros(4, np.float32)
+            if size == 32: four_32(w[g], d[g], q[r], s[r], four, 32)
+            else: four_16(w[g], d[g], q[r], s[r], four, n)
+            for k in range(4): y[r, 4 * g + k] = four[k]
+
+#pythran export dot_planes_low(int8[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+def dot_planes_low(code, scale, low, q, s, t, y):
+    size = code.shape[3]
+    w = code.reshape(code.shape[0], code.shape[1] * 4 * size)
+    d = scale.reshape(code.shape[0], code.shape[1] * 4)
+    l = low.reshape(code.shape[0], code.shape[1] * 4)
+    n = min(16, q.shape[1])
+    rows = q.shape[0]
+    #omp parallel for firstprivate(n, rows, size)
+    for g in range(w.shape[0]):
+        for r in range(rows):
+            four = np.zeros(4, np.float32)
+            four_low(l[g], s[r], t[r], four)
+            if size == 32: four_32(w[g], d[g], q[r], s[r], four, 32)
+            else: four_16(w[g], d[g], q[r], s[r], four, n)
+            for k in range(4): y[r, 4 * g + k] = four[k]
