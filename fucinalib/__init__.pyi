@@ -364,7 +364,7 @@ def ones_like(x: Tensor, dtype = None) -> Tensor:
     """Ones with the tags and sizes of x; a constant."""
     ...
 from .reference import op_table as op_table
-def pack(w: Tensor):
+def pack(w: Tensor, layout = None):
     """An independent, prepared copy of a weight for x.dot(packed, tag); 16-bit weights are widened once."""
     ...
 def pad(x: Tensor, tag, before, after, value = 0.0) -> Tensor:

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['clock', 'SMALL', 'F32', 'mode', 'registry', 'POSITIONAL', 'Node', 'sketch', 'requires_grad', 'set_requires_grad',
            'grad', 'set_grad', 'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled', 'reach', 'send', 'accept', 'Part',
-           'add_part', 'seed_for', 'spent_fault', 'Sample', 'Op', 'holds_tensor', 'many_tensors', 'op', 'caller',
-           'short', 'in_f32', 'refuse_gradient', 'explain', 'GradReport', 'gradcheck', 'compare_slopes', 'custom_vjp',
-           'checkpoint']
+           'add_part', 'seed_for', 'spent_fault', 'Sample', 'Op', 'holds_tensor', 'many_tensors', 'op', 'misshapen',
+           'caller', 'short', 'in_f32', 'refuse_gradient', 'elsewhere', 'explain', 'GradReport', 'gradcheck',
+           'compare_slopes', 'custom_vjp', 'checkpoint']
 
 # %% ../nbs/03_autograd.ipynb #ae2561f8
 import functools, inspect, itertools, threading, weakref
@@ -118,16 +118,17 @@ def reach(node):
             if p is not None and p not in seen: seen.add(p); todo.append(p)
     return sorted(seen, key=attrgetter('born'), reverse=True)
 
-# %% ../nbs/03_autograd.ipynb #f98ae8fb
+# %% ../nbs/03_autograd.ipynb #288e71af
 def send(node):
     "Give each parent its share of this node's gradient, then free what the rules held."
     g, rules = node.grad, node.rules
     try: shares = rules(g) if callable(rules) else [rule(g) if p is not None and rule is not None else None for p, rule in zip(node.parents, rules)]
     except FucinaError: raise
     except Exception as e: raise fault(GradError, f'the gradient rule of {node.op.name} failed: {type(e).__name__}: {e}', result=node, help='the traceback above shows where') from e
+    shares = [*shares, *[None] * (len(node.parents) - len(shares))]      # a rule that is missing gives nothing, and accept says so
     taken = {id(g)}      # arrays that already belong to somebody
     for i, (p, share) in enumerate(zip(node.parents, shares)):
-        if p is not None and (callable(rules) or rules[i] is not None): accept(p, share, node, i, taken)      # a rule of None: a constant by design, like a mask
+        if p is not None and (callable(rules) or i >= len(rules) or rules[i] is not None): accept(p, share, node, i, taken)      # a rule of None: a constant by design, like a mask
     node.rules = None
     if not node.kept: node.grad = None
 
@@ -270,7 +271,7 @@ def holds_tensor(annotation):
 
 def many_tensors(p): return p.kind is p.VAR_POSITIONAL or 'list' in str(p.annotation)
 
-# %% ../nbs/03_autograd.ipynb #084dff0c
+# %% ../nbs/03_autograd.ipynb #61a380f6
 def op(family,   # group of ops it is documented with
        **facts,  # samples, mistakes, torch, differentiable, refuse, composed, attach, view, half: see Op
       ):
@@ -284,6 +285,10 @@ def op(family,   # group of ops it is documented with
         return call
     return decorate
 
+def misshapen(o, result):
+    "The error for an op whose function did not return the three things it owes."
+    return fault(GradError, f'{o.name} returned {type(result).__name__}', help='an operation returns (array, tags as a tuple, one gradient rule per tensor operand)')
+
 def caller(o):
     "The function users call for `o`."
     new, record, ndarray, widen = Tensor.__new__, o.differentiable and not o.composed, np.ndarray, o.half != 'native'
@@ -292,7 +297,8 @@ def caller(o):
         try: result = o.fn(*args, **kw)
         except TypeError as e: raise explain(o, e, args, kw) from None
         if o.composed or type(result) is not tuple: return result      # an op that called itself, or a result that is no tensor
-        y, tags, rules = result
+        try: y, tags, rules = result
+        except (TypeError, ValueError): raise misshapen(o, result) from None
         t = new(Tensor)
         t.data = y if type(y) is ndarray else np.asarray(y)
         t.tags, t.node = tags, None
@@ -335,7 +341,7 @@ def in_f32(o, args, kw):
     if isinstance(y, tuple): return type(y)(*map(narrow, y)) if hasattr(y, '_fields') else tuple(map(narrow, y))
     return [narrow(v) for v in y] if isinstance(y, list) else narrow(y)
 
-# %% ../nbs/03_autograd.ipynb #6ad8c904
+# %% ../nbs/03_autograd.ipynb #48a3b9b3
 def refuse_gradient(o, operands):
     "UnsupportedGradient if an operand requires a gradient that `o` would silently stop."
     for i, x in enumerate(operands):
@@ -343,8 +349,13 @@ def refuse_gradient(o, operands):
             raise fault(UnsupportedGradient, f'{o.name} has no gradient, and {o.operand_name(i)} requires one', **{o.operands[min(i, len(o.operands) - 1)]: x}, help='x.detach(), or compute it under no_grad()')
 
 # a word from another library -> what to say
-POSITIONAL = {'dim': "axes are chosen by tag: x.sum('col')", 'axis': "axes are chosen by tag: x.sum('col')", 'keepdim': 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis',
+POSITIONAL = {'dim': "axes are chosen by tag: x.{op}({tag!r})", 'axis': "axes are chosen by tag: x.{op}({tag!r})", 'keepdim': 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis',
               'keepdims': 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis', 'inplace': 'operations return a new tensor', 'out': 'operations return a new tensor'}
+
+def elsewhere(o, option, args):
+    "What to say about an option that other libraries have, or None."
+    tags = args[0].tags if args and isinstance(args[0], Tensor) else ()
+    return POSITIONAL[option].format(op=o.name, tag=(tags or ('col',))[-1]) if option in POSITIONAL else None
 
 def explain(o, error, args, kw):
     "Turn Python's complaint about a call into ours; any other TypeError passes through."
@@ -353,8 +364,8 @@ def explain(o, error, args, kw):
     except TypeError as e:
         known = [n for n in o.signature.parameters if n not in ('self', 'x')]
         unknown = next((k for k in kw if k not in o.signature.parameters), None)
-        if unknown is None: return fault(OptionError, f'{o.name}: {e}', help=f'{o.name}{o.signature}')
-        return fault(OptionError, f'{o.name}: there is no option {unknown!r}', help=POSITIONAL.get(unknown) or did_you_mean(unknown, known, 'the options are'))
+        if unknown is None: return fault(OptionError, f'{o.name}: {e}', help=f'{o.name}{o.signature}'.replace('fucinalib.tensor.', ''))
+        return fault(OptionError, f'{o.name}: there is no option {unknown!r}', help=elsewhere(o, unknown, args) or did_you_mean(unknown, known, 'the options are'))
     return error
 
 # %% ../nbs/03_autograd.ipynb #78b4547e
@@ -411,10 +422,12 @@ def compare_slopes(f, leaves, eps, atol, rtol):
             checked, worst, worst_rel = checked + 1, max(worst, error), max(worst_rel, error / size if size else 0.)
     return GradReport(checked, worst, worst_rel)
 
-# %% ../nbs/03_autograd.ipynb #050c96b7
+# %% ../nbs/03_autograd.ipynb #0d08572f
 def custom_vjp(fn):
     "An operation of your own: `fn` returns (array, tags, rules) like every op, and is not registered. (The vector-Jacobian product of JAX's custom_vjp.)"
-    return functools.wraps(fn)(caller(Op(fn, 'custom')))
+    o = Op(fn, 'custom')
+    if not o.operands: raise fault(OptionError, f'{o.name} has no tensor operand', help='annotate them: def f(x:Tensor, ...)')
+    return functools.wraps(fn)(caller(o))
 
 # %% ../nbs/03_autograd.ipynb #79cef271
 def checkpoint(fn,       # a pure function of tensors that returns one tensor

@@ -275,7 +275,7 @@ def use(id,      # the exercise
     ex = find(id, 'use')
     if ex.op is None:
         raise fault(OptionError, f'use {ex.id}: this exercise replaces no operation',
-                    help=did_you_mean(id, [e.id for e in book.values() if e.op], 'those that do'))
+                    help=did_you_mean(id, [e.id for e in book.values() if e.op], 'those that do') + '; fl.Tensor.name = fn adds a method of your own')
     if fn is ...: fn = ex.answer
     elif fn is None: return Used(registry[ex.op], None)
     verdict = check(id, fn)

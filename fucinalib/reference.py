@@ -44,7 +44,7 @@ def row(o):
     report = verdict(o)
     proof = f'{report.checked} slopes, {report.max_abs_error:.0e}' if report else 'no gradient' if not o.differentiable else 'by its parts'
     called = [p for p in o.signature.parameters]
-    return (f'{o.name}({", ".join(called)})', o.doc.splitlines()[0], proof, o.torch or '', 'yes' if any(k == o.name or k.startswith(o.name + '_') for k in kernels.table) else '')
+    return (f'{o.name}({", ".join(called)})', (o.doc.splitlines() or [''])[0], proof, o.torch or '', 'yes' if any(k == o.name or k.startswith(o.name + '_') for k in kernels.table) else '')
 
 
 def op_table(family=None,  # a family of the registry, or None for all

@@ -43,13 +43,17 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
                 raise fault(TagError, f'{t!r} is not a tag: an axis is chosen by its name, never by its position', help="for example 'row'")
     return _parse(names)
 
-# %% ../nbs/01_tags.ipynb #572bae75
+# %% ../nbs/01_tags.ipynb #9bc2e68c
 def locate(x,       # anything with .tags and .shape
            op,      # name of the operation, for the message
            *names,  # tags to find
           )->tuple:
     "Positions of the named axes of `x`. TagError for a name that is not there."
     tags = x.tags
+    for n in names:
+        if isinstance(n, int) and not isinstance(n, bool):
+            named = f'position {n} is {tags[n]!r}: ' if -len(tags) <= n < len(tags) else ''
+            raise fault(TagError, f'{op} over position {n}: an axis is chosen by its name', x=x, help=f'{named}name it' if not named else f'{named}x.{op}({tags[n]!r})')
     wanted = parse(*names)
     try: return tuple([tags.index(t) for t in wanted])
     except ValueError: pass

@@ -355,7 +355,7 @@ class Tensor:
     def ones_like(self, dtype = None) -> Tensor:
         """Ones with the tags and sizes of x; a constant."""
         ...
-    def pack(self):
+    def pack(self, layout = None):
         """An independent, prepared copy of a weight for x.dot(packed, tag); 16-bit weights are widened once."""
         ...
     def pad(self, tag, before, after, value = 0.0) -> Tensor:

@@ -167,3 +167,4 @@ SAMPLES.update({f'dot_{name}': rows_of_blocks(name) for name in ('q8_0', 'q4_0',
 SAMPLES.update({f'floats_{name}': SimpleNamespace(tol=0, shapes=lambda n: [(n % 301 + 1,)], make=lambda s, shape, name=name: [made(s, name, shape[0])]) for name in ('q8_0', 'q4_0', 'q4_1', 'q5_0', 'q4_k', 'q5_k', 'q6_k')})
 SAMPLES.update(activate_q8_0=eights(32), activate_q8_k=eights(256), dot_planes=packed_planes('q6_k', True), dot_planes_low=packed_planes('q4_k', True), unpack_planes=packed_planes('q4_1', False))
 MORE += [('dot_planes', packed_planes('q8_0', True)), ('unpack_planes', packed_planes('q6_k', False))]
+SAMPLES.update(turn=cubes(lambda s, shape: [s.any(*shape)], tol=0), flip_last=matrices(lambda s, shape: [s.any(*shape)], tol=0))

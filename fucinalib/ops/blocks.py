@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['LAYOUTS', 'BlockTensor', 'as_blocks', 'whole_blocks', 'patch_blocks', 'glimpse', 'rows_wanted', 'quantize',
            'in_pieces', 'no_arithmetic', 'not_here', 'refuse', 'view', 'outer_axis', 'concat_blocks', 'check_dot',
-           'shared_axis', 'PackedBlocks', 'prepared', 'normalised', 'gelu_gated']
+           'shared_axis', 'wrong_side', 'PackedBlocks', 'prepared', 'normalised', 'gelu_gated']
 
 # %% ../../nbs/25a_blocks.ipynb #ecdf0283
 import html as _html
@@ -116,14 +116,15 @@ def quantize(self, x):
 
 BlockFormat.quantize = quantize
 
-# %% ../../nbs/25a_blocks.ipynb #2f6a2a31
+# %% ../../nbs/25a_blocks.ipynb #828ed634
 def in_pieces(f, a):
     "f.write in pieces that stay in cache; an error if a scale is beyond what it is stored in."
     out, step = np.empty((len(a), f.bytes), np.uint8), max(1, (1 << 18) // f.elems)
     with np.errstate(over='ignore', invalid='ignore'):
         for i in range(0, len(a), step): out[i:i + step] = f.write(a[i:i + step])
-    if np.abs(a).max(initial=0) > 60000 and not np.isfinite(f.floats(out)).all():
-        raise fault(NonFiniteValue, f'to({str(f)!r}): a value of {np.abs(a).max():.3g} needs a scale beyond the range of f16', help='scale the values down, and the result of the product up')
+    far = np.abs(a).max()
+    if far > 60000 and f != 'q8_k' and (far > 1e9 or not np.isfinite(f.floats(out)).all()):
+        raise fault(NonFiniteValue, f'to({str(f)!r}): a value of {far:.3g} needs a scale beyond the range of f16', help='scale the values down, and the result of the product up')
     return out
 
 # %% ../../nbs/25a_blocks.ipynb #251eee38
@@ -239,14 +240,16 @@ def check_dot(q, x, joined, options):
     if x.size(joined[0]) != q.shape[1]: raise fault(ShapeMismatch, f'dot over {joined[0]!r}: sizes differ', x=x, w=q, help=f'{joined[0]!r} is {x.size(joined[0])} in x and {q.shape[1]} in w')
     if x.dtype != 'f32': raise fault(DTypeError, f'dot of {x.dtype} with blocks', x=x, w=q, help="x.to('f32')")
 
-# %% ../../nbs/25a_blocks.ipynb #8988101b
+# %% ../../nbs/25a_blocks.ipynb #f42e08b7
 def shared_axis(q, x):
     "x @ q: dot over the one axis both have."
     both = [t for t in x.tags if t in q.tags] if isinstance(x, Tensor) else []
     if len(both) != 1: raise fault(TagError, '@ sums over the one axis both have', x=x, w=q, help=f'say which to sum over: x.dot(q, {q.tags[-1]!r})')
     return registry['dot'].call(x, q, both[0])
 
-BlockTensor.__rmatmul__ = shared_axis
+def wrong_side(q, x): raise fault(TagError, 'blocks stand on the right of @', q=q, x=x, help=f'x @ q, or x.dot(q, {q.tags[-1]!r})')
+
+BlockTensor.__rmatmul__, BlockTensor.__matmul__ = shared_axis, wrong_side
 
 @patch_blocks
 def with_activation(self:BlockTensor, kind):

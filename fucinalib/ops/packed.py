@@ -151,13 +151,16 @@ def refuse_graph(self:PackedWeight, **operands):
         if isinstance(t, Tensor) and t.node is not None and mode.grad:
             raise fault(self.grad_fault, f'dot with a packed weight has no gradient, and {name} requires one', **operands, help=f'{name}.detach(), or run under no_grad(); to train, multiply by the weight itself')
 
-# %% ../../nbs/25_packed.ipynb #b730d58d
+# %% ../../nbs/25_packed.ipynb #4a0ffc5f
 @op('packed', samples=[Sample('out=3 in=4')], differentiable=False, composed=True, half='native',
     mistakes=[(TagError, lambda f: f(Tensor([1., 2.], 'in'))), (GradientPackedMatmulUnsupported, lambda f: f(Tensor([[1.]], 'out in', requires_grad=True))),
-              (UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'in out').permute('out in'))), (DTypeError, lambda f: f(Tensor([[1]], 'out in')))])
-def pack(w:Tensor,  # two axes, rows first: 'out in'
+              (UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'in out').permute('out in'))), (DTypeError, lambda f: f(Tensor([[1]], 'out in'))), (OptionError, lambda f: f(Tensor([[1.]], 'out in'), 'q8_0x4'))])
+def pack(w:Tensor,     # two axes, rows first: 'out in'; or a BlockTensor (chapter 25a)
+         layout=None,  # 'dense_f32' is the one layout of a tensor
         )->PackedWeight:
     "An independent, prepared copy of a weight for x.dot(packed, tag); 16-bit weights are widened once."
+    if not isinstance(w, Tensor) and hasattr(type(w), 'pack'): return w.pack(layout)
+    if layout not in (None, 'dense_f32'): raise fault(OptionError, f'pack: {w.dtype} weights have no layout {layout!r}', w=w, help=did_you_mean(layout, ['dense_f32']))
     if w.ndim != 2: raise fault(TagError, f'pack of {w.ndim} {"axis" if w.ndim == 1 else "axes"}: a weight has two, rows first', w=w, help='select or merge down to two axes')
     if w.node is not None and mode.grad: raise fault(GradientPackedMatmulUnsupported, 'pack of a weight that requires a gradient', w=w, help='w.detach().pack(); a packed weight does not learn')
     if not w.dtype.is_float or w.data.itemsize == 1: raise fault(DTypeError, f'pack of {w.dtype}', w=w, help="w.to('f32').pack()")

@@ -30,7 +30,7 @@ def pair(x, other, op):
     shape = np.broadcast_shapes(p.shape, q.shape)
     return p, q, tags, folder(x.tags, a.shape, tags, shape), folder(other.tags, b.shape, tags, shape)
 
-# %% ../../nbs/10_pointwise.ipynb #9c88fd57
+# %% ../../nbs/10_pointwise.ipynb #07bda379
 def folder(own, size, tags, shape):
     "The function that sums a gradient of `tags`, `shape` over whatever an operand of tags `own` and sizes `size` was stretched along."
     if own == tags and size == shape: return same
@@ -40,7 +40,7 @@ def fold(g, tags, own, size):
     "Sum `g` over the axes the operand lacked or had at size 1, then put the rest into the operand's order."
     have = dict(zip(own, size))
     over = tuple([i for i, (t, n) in enumerate(zip(tags, g.shape)) if t not in have or have[t] != n])
-    if over: g = np.add.reduce(g, axis=over)
+    if over: g = kernels.sum(g, over)
     left = [t for i, t in enumerate(tags) if i not in over]
     return g.transpose([left.index(t) for t in own if t in left]).reshape(size)
 
@@ -142,15 +142,15 @@ def minimum(x:Tensor,            # any tags
     "The smaller of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient."
     return chosen('minimum', x, other)
 
-# %% ../../nbs/10_pointwise.ipynb #28232dd3
+# %% ../../nbs/10_pointwise.ipynb #ac316102
 @op('pointwise', samples=[Sample(*s.args, low=.5) for s in PAIRS] + [Sample('d=3', 3), Sample('d=3', 2.), Sample('d=3', -1.)], mistakes=CLASH, torch='torch.pow')
 def pow(x:Tensor,            # any tags
         other:Tensor|float,  # a tensor, met by name, or a number
        )->Tensor:
     "x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too."
     a, b, tags, fold_x, fold_other = pair(x, other, 'pow')
+    if a.dtype.kind != 'f' and np.any(np.less(b, 0)): raise fault(DTypeError, f'pow: a negative power of {x.dtype}', x=x, other=other, help="x.to('f32').pow(...)")
     if fold_other is None:
-        if a.dtype.kind != 'f' and b < 0: raise fault(DTypeError, f'pow: a negative power of {x.dtype}', x=x, help="x.to('f32').pow(...)")
         return kernels.pow(a, b), tags, (lambda g: kernels.pow_scalar_backward(g, a, b),)
     y = kernels.pow(a, b)
     def rules(g):
@@ -158,7 +158,7 @@ def pow(x:Tensor,            # any tags
         return fold_x(ga), fold_other(gb)
     return y, tags, rules
 
-# %% ../../nbs/10_pointwise.ipynb #136c18bb
+# %% ../../nbs/10_pointwise.ipynb #80681cfa
 def lift(value, x, op): return wrap(np.asarray(number(value, x, op), x.data.dtype), ())
 
 Tensor.__add__, Tensor.__sub__, Tensor.__mul__, Tensor.__truediv__, Tensor.__pow__ = add, sub, mul, div, pow
@@ -168,7 +168,7 @@ def __radd__(self:Tensor, other): return add(self, other)
 @patch
 def __rmul__(self:Tensor, other): return mul(self, other)
 @patch
-def __rsub__(self:Tensor, other): return add(mul(self, -1), other)
+def __rsub__(self:Tensor, other): return sub(lift(other, self, 'sub'), self)
 @patch
 def __rtruediv__(self:Tensor, other): return div(lift(other, self, 'div'), self)
 @patch

@@ -4,17 +4,18 @@
 
 # %% auto #0
 __all__ = ['ALL', 'rename', 'turn', 'permute', 'transposed', 'one_new', 'insert_axis', 'squeeze', 'align_to', 'said', 'factors',
-           'split', 'fusible', 'merge', 'contiguous', 'materialize', 'flatten', 'reshape', 'broadcast_to', 'stretched',
-           'whole', 'narrow', 'named', 'entry', 'select', 'span', 'slice', 'getitem', 'positional', 'setitem', 'unbind',
-           'diagonal', 'writable_diagonal', 'strided', 'view_with_strides']
+           'split', 'fusible', 'merge', 'contiguous', 'materialize', 'unfolded', 'flatten', 'reshape', 'broadcast_to',
+           'stretched', 'whole', 'narrow', 'named', 'entry', 'select', 'span', 'slice', 'getitem', 'positional',
+           'setitem', 'unbind', 'diagonal', 'writable_diagonal', 'strided', 'view_with_strides']
 
-# %% ../../nbs/15_structure.ipynb #6cba90f7
+# %% ../../nbs/15_structure.ipynb #0b259b8d
 import builtins, operator
 import numpy as np
 from functools import lru_cache
 from math import prod
 from ..autograd import Node, Part, Sample, mode, op
 from ..errors import IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedView, did_you_mean, fault
+from ..kernels.movement import settle
 from .pointwise import fold
 from ..tags import align, locate, parse, without
 from ..tensor import Tensor, wrap
@@ -176,28 +177,32 @@ def merge(x:Tensor,  # any tags
         raise fault(UnsupportedView, f'merge: no single stride walks {said} in this memory', x=x, strides=tuple([s // a.itemsize for s in a.strides]), help=f'x.contiguous().merge({tag!r}, {said}) copies first')
     return a.reshape(shape[:i] + (prod(shape[i:j]),) + shape[j:]), parse(x.tags[:i] + (tag,) + x.tags[j:]), (lambda g: g.reshape(shape),)
 
-# %% ../../nbs/15_structure.ipynb #fa6c0f7d
+# %% ../../nbs/15_structure.ipynb #a3634761
 @op('structure', view=True, samples=[Sample('row=2 col=3'), Sample(lambda: Tensor(np.arange(6.).reshape(2, 3).T, 'row col'))], torch='torch.Tensor.contiguous', mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), dim=0))])
 def contiguous(x:Tensor,  # any tags
               )->Tensor:
     "The values one after another in the order of the tags: the same memory if they lie so, else a copy."
     a = x.data
-    return a.view() if a.flags.c_contiguous else a.copy(), x.tags, (lambda g: g,)
+    return a.view() if a.flags.c_contiguous else settle(a), x.tags, (lambda g: g,)
 
 @op('structure', samples=[Sample('row=2 col=3')], torch='torch.clone', mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), dim=0))])
 def materialize(x:Tensor,  # any tags
                )->Tensor:
     "A contiguous copy."
-    return x.data.copy(), x.tags, (lambda g: g,)
+    return settle(x.data), x.tags, (lambda g: g,)
 
-# %% ../../nbs/15_structure.ipynb #d59c1a6f
+# %% ../../nbs/15_structure.ipynb #3db10a9b
+def unfolded(a):
+    "`a`, or a contiguous copy of it."
+    return a if a.flags.c_contiguous else settle(a)
+
 @op('structure', view=True, samples=[Sample('t=2 d=3', 'flat'), Sample('', 'one')], torch='torch.flatten', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'a b'))])
 def flatten(x:Tensor,  # any tags
             tag,       # name of the one axis of the result
            )->Tensor:
     "All values on one axis in the order of the tags; a view if x is contiguous, else a copy."
     tag, shape = one_new(x, 'flatten', tag, x.tags), x.shape
-    return x.data.reshape(-1), parse(tag), (lambda g: g.reshape(shape),)
+    return unfolded(x.data).reshape(-1), parse(tag), (lambda g: g.reshape(shape),)
 
 @op('structure', view=True, samples=[Sample('t=2 d=6', 'a b', (4, 3)), Sample('t=2 d=6', 'a b', a=4)], torch='torch.reshape',
     mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2., 3.], 'd'), 'a b', (2, 2))), (TagError, lambda f: f(Tensor([1.], 'd'), 'a b', c=1)), (TagError, lambda f: f(Tensor([[1., 2.]], 'a b'), 'b a', (2, 1)))])
@@ -210,7 +215,7 @@ def reshape(self:Tensor,  # any tags
     x, new, old = self, parse(tags), self.shape
     if new != x.tags and set(new) == set(x.tags): raise fault(TagError, 'reshape does not bring axes into another order', x=x, tags=' '.join(new), help=f'x.permute({" ".join(new)!r})')
     sized = factors(x, 'reshape', x.data.size, new, shape, sizes)
-    return x.data.reshape(sized), new, (lambda g: g.reshape(old),)
+    return unfolded(x.data).reshape(sized), new, (lambda g: g.reshape(old),)
 
 # %% ../../nbs/15_structure.ipynb #ee3ba0ff
 @op('structure', view=True, samples=[Sample('col=3', 'row col', (2, 3)), Sample('row=1 col=3', 'col row', row=2)], torch='torch.broadcast_to',
@@ -349,7 +354,7 @@ def setitem(self, where, value):
 
 Tensor.__getitem__, Tensor.__setitem__ = getitem, setitem
 
-# %% ../../nbs/15_structure.ipynb #94bcbb43
+# %% ../../nbs/15_structure.ipynb #28cd5fb7
 @op('structure', view=True, composed=True, samples=[Sample('t=2 d=3', 't'), Sample('t=3', 't')], torch='torch.unbind', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e'))])
 def unbind(x:Tensor,  # any tags
            tag,       # axis to take apart
@@ -358,8 +363,8 @@ def unbind(x:Tensor,  # any tags
     (i,) = locate(x, 'unbind', tag)
     tags, record, parts = without(x.tags, (x.tags[i],)), x.node is not None and mode.grad, []
     for k in range(x.shape[i]):
-        at = (ALL,) * i + (k, ...)
-        y = wrap(x.data[at], tags)
+        at = (ALL,) * i + (k,)
+        y = wrap(x.data[at + (...,)], tags)
         if record: y.node = Node(y, select.op, (x.node,), (lambda g, at=at: Part(at, g),))
         parts.append(y)
     return parts

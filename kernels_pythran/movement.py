@@ -1,0 +1,34 @@
+"""Copies into another order. Turned squares fit into the cache nearest to the processor."""
+import numpy as np
+
+SIDE = 32
+
+
+def _square(a, out, i0, i1, j0, j1):
+    for j in range(j0, j1):
+        for i in range(i0, i1):
+            out[j, i] = a[i, j]
+
+
+def _strip(a, out, j0, j1):
+    r = a.shape[0]
+    for i0 in range(0, r, SIDE):
+        _square(a, out, i0, min(r, i0 + SIDE), j0, j1)
+
+
+#pythran export turn(float32[:,:,:] order(C), float32[:,:,:] order(C))
+def turn(a, out):
+    b, r, c = a.shape
+    strips = (c + SIDE - 1) // SIDE
+    #omp parallel for
+    for k in range(b * strips):
+        m = k // strips
+        j = (k - m * strips) * SIDE
+        _strip(a[m], out[m], j, min(c, j + SIDE))
+
+
+#pythran export flip_last(float32[:,:] order(C), float32[:,:] order(C))
+def flip_last(a, out):
+    #omp parallel for if(a.shape[0] * a.shape[1] > 65536)
+    for i in range(a.shape[0]):
+        out[i] = a[i][::-1]
