@@ -15,9 +15,9 @@ def pieces(n, size): return (n + size - 1) // size
 def rest(t, n): return t - t // n * n
 
 
-# what is added up: the number, its size, its square, its squared distance from a centre
+# what is added up: the size of a number, its square, its distance and squared distance from a centre
 
-def plain(x, c): return np.sum(x)
+def shifts(x, c): return np.sum(x - c)
 
 def sizes(x, c): return np.sum(np.abs(x))
 
@@ -57,7 +57,8 @@ def abs_sum_last(x, y): along_last(sizes, x, np.zeros(x.shape[0], np.float32), y
 def square_sum_last(x, y): along_last(squares, x, np.zeros(x.shape[0], np.float32), y)
 
 def _spread_row(x, mean, m2, i, n):
-    c = np.float32(total(plain, x[i], np.float32(0)) / n)
+    c = x[i, 0]
+    c = np.float32(c + total(shifts, x[i], c) / n)
     mean[i] = c
     m2[i] = np.float32(total(distances, x[i], c))
 
@@ -65,9 +66,9 @@ def _spread_row(x, mean, m2, i, n):
 def moments_last(x, mean, m2):
     rows, n = x.shape
     if n > PIECE:
-        along_last(plain, x, mean, mean)
+        along_last(shifts, x, x[:, 0], mean)
         for i in range(rows):
-            mean[i] = np.float32(np.float64(mean[i]) / n)
+            mean[i] = np.float32(x[i, 0] + np.float64(mean[i]) / n)
         along_last(distances, x, mean, m2)
     else:
         #omp parallel for firstprivate(n)
@@ -83,9 +84,9 @@ def deviations_last(x, mean, g, d):
 
 # the middle axis: ROWS rows of a strip into float32, those into float64
 
-def _add_plain(x, c, s):
+def _add_shifts(x, c, s):
     for j in range(s.shape[0]):
-        s[j] += x[j]
+        s[j] += x[j] - c[j]
 
 def _add_sizes(x, c, s):
     for j in range(s.shape[0]):
@@ -138,9 +139,9 @@ def square_sum_mid(x, y): along_mid(_add_squares, x, y, y)
 
 #pythran export moments_mid(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
 def moments_mid(x, mean, m2):
-    along_mid(_add_plain, x, mean, mean)
+    along_mid(_add_shifts, x, x[:, 0], mean)
     for o in range(x.shape[0]):
-        mean[o] *= np.float32(1. / x.shape[1])
+        mean[o] = x[o, 0] + mean[o] / np.float32(x.shape[1])
     along_mid(_add_distances, x, mean, m2)
 
 def _deviate(x, c, g, d):
