@@ -29,6 +29,7 @@ def turn(a, out):
 
 #pythran export flip_last(float32[:,:] order(C), float32[:,:] order(C))
 def flip_last(a, out):
-    #omp parallel for if(a.shape[0] * a.shape[1] > 65536)
-    for i in range(a.shape[0]):
+    m, n = a.shape
+    #omp parallel for if(m * n > 65536)
+    for i in range(m):
         out[i] = a[i][::-1]

@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['PAD2D', 'BY', 'joinable', 'compare', 'concat', 'stack', 'repeat', 'filler', 'framed', 'pad', 'constant', 'edges',
-           'constant_pad2d', 'zero_pad2d', 'flip', 'roll', 'turned', 'sections', 'moved_by', 'roll_by', 'shift_by',
-           'diag_embed', 'diag', 'trace']
+           'constant_pad2d', 'zero_pad2d', 'flip', 'roll', 'flipped', 'turned', 'sections', 'moved_by', 'roll_by',
+           'shift_by', 'diag_embed', 'diag', 'trace']
 
-# %% ../../nbs/15a_movement.ipynb #44480810
+# %% ../../nbs/15a_movement.ipynb #9229f3c0
 import builtins, itertools, operator
 import numpy as np
+from .. import kernels
 from ..autograd import Part, Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault
 from .pointwise import number
@@ -150,7 +151,7 @@ def zero_pad2d(x:Tensor,  # any tags, two of them a picture's
     y, here, there = framed(x.data, edges(x, 'zero_pad2d', h, w, padding), 0)
     return y, x.tags, (lambda g: Part(here, g[there]),)
 
-# %% ../../nbs/15a_movement.ipynb #e5b3a3b2
+# %% ../../nbs/15a_movement.ipynb #05f8cdac
 @op('movement', half='native', samples=[Sample('d=3', 'd'), Sample('row=2 col=3', 'row col')], torch='torch.flip', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e')), (TagError, lambda f: f(Tensor([1.], 'd')))])
 def flip(x:Tensor,  # any tags
          *tags,     # axes to reverse
@@ -158,7 +159,7 @@ def flip(x:Tensor,  # any tags
     "Each named axis in reverse order."
     over = locate(x, 'flip', *tags)
     if not over: raise fault(TagError, 'flip of no axis', x=x, help=f'x.flip({(x.tags or ("d",))[0]!r})')
-    return np.flip(x.data, over).copy(), x.tags, (lambda g: np.flip(g, over),)
+    return flipped(x.data, over), x.tags, (lambda g: flipped(g, over),)
 
 @op('movement', half='native', samples=[Sample('d=5', 'd', 2), Sample('row=2 col=3', 'col', -1), Sample('d=3', 'd', 30)], torch='torch.roll', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e', 1)), (OptionError, lambda f: f(Tensor([1.], 'd'), 'd', .5))])
 def roll(x:Tensor,  # any tags
@@ -169,6 +170,12 @@ def roll(x:Tensor,  # any tags
     (i,), shift = locate(x, 'roll', tag), whole(x, 'roll', shift, 'shift')
     s = shift % x.shape[i]
     return turned(x.data, i, s), x.tags, (lambda g: turned(g, i, -s % g.shape[i]),)
+
+def flipped(a, over):
+    "A copy of `a` backwards along the axes `over`."
+    last = a.ndim - 1
+    if over != (last,) or a.dtype != np.float32: return np.flip(a, over).copy()
+    return kernels.flip_last(np.ascontiguousarray(a).reshape(-1, a.shape[last])).reshape(a.shape)
 
 def turned(a, i, s):
     "`a` rolled forward by s, 0 <= s < size, along axis i: two pieces change places."
