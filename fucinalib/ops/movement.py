@@ -18,7 +18,7 @@ from .structure import ALL, one_new, strided, whole, writable_diagonal
 from ..tags import align, locate, parse, without
 from ..tensor import Tensor, ingest
 
-# %% ../../nbs/15a_movement.ipynb #9ccdc661
+# %% ../../nbs/15a_movement.ipynb #ed5df284
 def joinable(tensors, op, tag=None):
     "The arrays of `tensors`, which have the tags, number type and, but for the axis `tag`, the sizes of the first; and the place of that axis."
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors): raise fault(OptionError, f'{op} wants a list of tensors', tensors=tensors, help=f'{op}([a, b], ...)')
@@ -44,6 +44,7 @@ def concat(tensors:list[Tensor],  # at least one; equal tags in equal order
            tag,                   # the axis along which they follow each other
           )->Tensor:
     "Tensors one after another along an axis they have."
+    if isinstance(tensors, (list, tuple)) and tensors and hasattr(type(tensors[0]), 'concat'): return type(tensors[0]).concat(tensors, tag)     # block tensors (chapter 25a)
     arrays, i = joinable(tensors, 'concat', tag)
     ends = [0, *itertools.accumulate([a.shape[i] for a in arrays])]
     piece = lambda lo, hi: lambda g: g[(ALL,) * i + (builtins.slice(lo, hi),)]
