@@ -1,6 +1,5 @@
 """The table: op, size, our time, how many times longer NumPy and torch take. The geometric mean of each family at the end."""
 import argparse, importlib, pkgutil
-import fucinalib                            # before NumPy
 from fucinalib import kernels
 from . import harness
 

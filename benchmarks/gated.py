@@ -1,5 +1,4 @@
 """Gates as one operation, beside torch's two or three."""
-import numpy as np
 from fucinalib import kernels as k
 from .harness import Case, backward, both, normal
 

@@ -1,5 +1,4 @@
 """Scores to shares, row by row."""
-import numpy as np
 from fucinalib import kernels as k
 from .harness import Case, backward, both, normal
 

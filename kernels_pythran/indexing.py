@@ -1,5 +1,4 @@
 """Picking entries by number and putting them back. Lanes run in parallel, the entries of a lane in order: the result is the same on any number of threads."""
-import numpy as np
 
 WIDE = 64    # columns of a lane that one thread takes
 

@@ -7,7 +7,7 @@ import fucinalib as fl
 from fucinalib import Tensor, param
 from fucinalib.autograd import Node, reach
 from fucinalib.errors import FucinaError, OptionError
-from fucinalib.graph import LIMIT, NoRenderer, fold, held, renderer, repeats
+from fucinalib.graph import LIMIT, fold, held, renderer, repeats
 from fucinalib.show import tag_color
 
 def nodes(picture, kind=None):

@@ -53,7 +53,7 @@ def test_whole_numbers_compare_exactly(name):
 def test_truth_values_compare():
     m = C([True, True, False])
     assert (m == True).tolist() == [True, True, False] and (m != C([True, False, True])).tolist() == [False, True, True]
-    for bad in (lambda: m == 1, lambda: m < .5): 
+    for bad in (lambda: m == 1, lambda: m < .5):
         with pytest.raises(DTypeError, match='help:'): bad()
 
 def test_comparisons_never_stretch():

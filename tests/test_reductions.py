@@ -275,7 +275,7 @@ def test_refusals():
         with pytest.raises(OptionError, match='chosen by tag'): getattr(x, f)(dim=1)
     for f in ('var', 'std', 'norm'):
         with pytest.raises(DTypeError, match="to\\('f32'\\)"): getattr(C([1, 2], 'd'), f)()
-    for o in (3, 0, '1', 'fro', -1): 
+    for o in (3, 0, '1', 'fro', -1):
         with pytest.raises(OptionError): x.norm('col', ord=o)
 
 def test_types():

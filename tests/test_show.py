@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib import Tensor, param, show
-from fucinalib.errors import FucinaError
 
 rng = np.random.default_rng(0)
 KB = 10_000
