@@ -1,6 +1,6 @@
 """The table: op, size, our time, how many times longer NumPy and torch take. The geometric mean of each family at the end."""
 import argparse, importlib, pkgutil
-from fucinalib import kernels
+from fucinalib import kernels               # before NumPy
 from . import harness
 
 FAMILIES = [m.name for m in pkgutil.iter_modules(importlib.import_module(__package__).__path__) if m.name not in ('harness', '__main__')]
