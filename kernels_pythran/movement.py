@@ -1,5 +1,4 @@
 """Copies into another order. Turned squares fit into the cache nearest to the processor."""
-import numpy as np
 
 SIDE = 32
 

@@ -315,6 +315,14 @@ def test_writes_show_through():
     y.data[...] = 9
     assert x.tolist() == [[0, 9, 2], [3, 9, 5]]
 
+def test_no_writes_where_places_are_shared():
+    x = C(np.zeros(6, 'f4'), 'd')
+    for y in (x.broadcast_to('k d', k=2), x.view_with_strides('k d', (2, 6), (0, 1)), x.view_with_strides('w t', (4, 3), (1, 1)), x.view_with_strides('w t', (2, 2), (-1, 1), 2)):
+        with pytest.raises(UnsupportedView, match='materialize'): y.add_(1.)
+        y.materialize().add_(1.)
+    for shape, strides, offset in (((2, 3), (3, 1), 0), ((3, 2), (1, 3), 0), ((6,), (-1,), 5), ((2, 1, 2), (4, 0, 1), 0)): x.view_with_strides('a b c'.split()[:len(shape)], shape, strides, offset).add_(1.)
+    assert x.tolist() == [4, 4, 3, 3, 4, 4]
+
 def test_views_keep_their_base():
     view = C(np.arange(6.), 'd').narrow('d', 4, 2)
     assert view.tolist() == [4, 5]

@@ -178,12 +178,13 @@ def __neg__(self:Tensor): return mul(self, -1)
 @patch
 def __pos__(self:Tensor): return self
 
-# %% ../../nbs/10_pointwise.ipynb #88ed8262
+# %% ../../nbs/10_pointwise.ipynb #b33b3db9
 def writable(x, op, **others):
     "Refuse to change a tensor whose values a gradient may need."
     for name, t in {'x': x, **others}.items():
         if isinstance(t, Tensor) and t.requires_grad:
             raise fault(UnsupportedGradient, f'{op} changes values in place, and {name} is in a graph', **{'x': x, **others}, help=f'{name}.detach() has the same memory and no graph')
+    if not x.data.flags.writeable: raise fault(UnsupportedView, f'{op}: the memory of x is read-only, or one place of it is several values of x', x=x, help='x.materialize() has memory of its own')
 
 @op('pointwise', samples=[Sample('d=3', 'd=3')], mistakes=[(UnsupportedGradient, lambda f: f(Tensor([1.], 'd', requires_grad=True), Tensor([1.], 'd'))),
                                                           (ShapeMismatch, lambda f: f(Tensor([1.], 'd'), Tensor([1., 2.], 'd')))], composed=True, differentiable=False, torch='torch.Tensor.add_')

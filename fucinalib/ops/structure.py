@@ -397,7 +397,7 @@ def strided(a, shape, strides, offset=0):
     if a.dtype.isbuiltin == 1: return np.ndarray(shape, a.dtype, a, offset * a.itemsize, strides)
     return np.ndarray(shape, f'u{a.itemsize}', a.view(f'u{a.itemsize}'), offset * a.itemsize, strides).view(a.dtype)      # short number types have no buffer of their own
 
-# %% ../../nbs/15_structure.ipynb #90170c1b
+# %% ../../nbs/15_structure.ipynb #a2f9885d
 @op('structure', view=True, samples=[Sample('d=5', 'window tap', (3, 3), (1, 1)), Sample('d=4', 'd', (4,), (-1,), 3), Sample('d=2', 'k d', (2, 2), (0, 1))], torch='torch.as_strided',
     mistakes=[(InvalidDataLength, lambda f: f(Tensor([1., 2.], 'd'), 'e', (3,), (1,))), (InvalidDataLength, lambda f: f(Tensor([1., 2.], 'd'), 'e', (2,), (-1,))), (UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'a b').T, 'e', (3,), (1,))),
               (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'a b', (3,), (1,))), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'a', (0,), (1,)))])
@@ -416,6 +416,10 @@ def view_with_strides(x:Tensor,  # any tags, contiguous
     ends = [(n - 1) * s for n, s in zip(shape, strides)]
     first, last = offset + sum(e for e in ends if e < 0), offset + sum(e for e in ends if e > 0)
     if first < 0 or last >= a.size: raise fault(InvalidDataLength, f'view_with_strides: it reaches from {first} to {last}, and x from 0 to {a.size - 1}', x=x, shape=shape, strides=strides, help='make a size or a stride smaller')
+    steps = sorted((abs(s), (n - 1) * abs(s)) for n, s in zip(shape, strides) if n > 1)
+    apart = all(s > sum(e for _, e in steps[:k]) for k, (s, _) in enumerate(steps))     # no place is visited twice
     walk = lambda flat: strided(flat, shape, [s * flat.itemsize for s in strides], offset)
     def rule(g): return np.bincount(walk(np.arange(a.size)).reshape(-1), g.reshape(-1), a.size).astype(g.dtype).reshape(old)
-    return walk(a.reshape(-1)), new, (rule,)
+    y = walk(a.reshape(-1))
+    if not apart: y.flags.writeable = False
+    return y, new, (rule,)

@@ -1,5 +1,4 @@
 """Constants and ranges beside torch."""
-from fucinalib import Tensor
 from parity import case, torch
 
 CASES = [

@@ -1,7 +1,7 @@
 """Views beside torch, values and gradients; operands in several layouts."""
 import numpy as np
 from fucinalib import Tensor
-from parity import case, torch
+from parity import case
 
 STEPPED = Tensor(np.arange(80.).reshape(8, 10)[::2, ::3], 'row col')
 TURNED = Tensor(np.asfortranarray(np.arange(12.).reshape(3, 4)), 'row col')
