@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['HOW', 'INK', 'FAINT', 'LINE', 'CARD', 'PAPER', 'WARM', 'COLD', 'WARM_CARD', 'COLD_CARD', 'SKIN', 'PAGE', 'FONT',
            'OVERALL', 'NODES', 'ARROWS', 'PERIOD', 'LIMIT', 'LOOKS', 'NoRenderer', 'renderer', 'clear', 'sheet', 'fit',
-           'dress', 'Picture', 'ready', 'say', 'note', 'flow', 'stack', 'table', 'matrix', 'operands', 'key', 'as_box',
-           'held_by', 'variables', 'stretch', 'entry', 'repeats', 'fold', 'likeness', 'folded', 'held', 'TimedNode',
-           'Rules', 'stopwatch', 'timed', 'quantity', 'duration', 'volume', 'Draft', 'choose', 'box_rows',
+           'dress', 'Picture', 'ready', 'say', 'note', 'flow', 'stack', 'table', 'matrix', 'operands', 'is_node', 'key',
+           'as_box', 'held_by', 'variables', 'stretch', 'entry', 'repeats', 'fold', 'likeness', 'folded', 'held',
+           'TimedNode', 'Rules', 'stopwatch', 'timed', 'quantity', 'duration', 'volume', 'Draft', 'choose', 'box_rows',
            'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step', 'time_rows', 'arrow', 'draw_items',
            'draw_arrows', 'left_out', 'draw', 'totals']
 
@@ -154,26 +154,30 @@ def matrix(a, color=INK):
     line = lambda r: '<TR>' + ''.join(f'<TD ALIGN="RIGHT">{say(v, color)}</TD>' for v in r) + '</TR>'
     return table(map(line, rows), 2)
 
-# %% ../nbs/04_graph.ipynb #44936131
+# %% ../nbs/04_graph.ipynb #b377b3b4
 def operands(n):
     "The operands of a step in order: nodes, and for constants a number, a tiny tensor or a sketch."
     constants = iter(n.constants or ())
     return [next(constants, None) if p is None else p for p in n.parents]
 
+def is_node(x):
+    "Whether x is a step of a computation; by what it has, since chapter 3 makes a Node class of its own."
+    return hasattr(x, 'born')
+
 def key(x):
     "What tells a tensor from all others in a picture: its node; for a constant, itself."
-    if isinstance(x, Node): return x
+    if is_node(x): return x
     if isinstance(x, tuple): return id(x[0] if x[0]() is None else x[0]())
     return x.node or id(x)
 
 def as_box(x):
     "What there is to say of a node, a tensor or a sketch: tags, shape, dtype, value if tiny, tensor if alive, node."
     if isinstance(x, Tensor) and x.node: x = x.node
-    if isinstance(x, Node): t, tags, shape, dtype, value = x.owner and x.owner(), x.tags, x.shape, x.dtype, x.value
+    if is_node(x): t, tags, shape, dtype, value = x.owner and x.owner(), x.tags, x.shape, x.dtype, x.value
     else:
         t, tags, shape, dtype = (x, x.tags, x.shape, x.data.dtype) if isinstance(x, Tensor) else (x[0](), *x[1:])
         value = t.data if t is not None and t.data.size <= SMALL else None
-    node = x if isinstance(x, Node) else None
+    node = x if is_node(x) else None
     return SimpleNamespace(tags=tags, shape=shape, dtype=dtype, value=value, tensor=t, node=node)
 
 # %% ../nbs/04_graph.ipynb #8bf92855
@@ -328,7 +332,7 @@ def quantity(v, step, *units):
 def duration(seconds): return quantity(seconds * 1e6, 1000, 'µs', 'ms', 's')
 def volume(n): return quantity(n, 1000, 'B', 'kB', 'MB', 'GB', 'TB')
 
-# %% ../nbs/04_graph.ipynb #9273c562
+# %% ../nbs/04_graph.ipynb #64dc7364
 LIMIT = 60    # nodes drawn at most
 
 class Draft:
@@ -354,7 +358,7 @@ class Draft:
 
     def leaf(self, p):
         "The key of an operand that no step made; None for a number or a result."
-        return None if p is None or self.number(p) is not None or isinstance(p, Node) and p.op else key(p)
+        return None if p is None or self.number(p) is not None or is_node(p) and p.op else key(p)
 
 # %% ../nbs/04_graph.ipynb #54a04f43
 def choose(d):
@@ -473,7 +477,7 @@ def draw_items(d, items, where, times=1):
             frame.attr(_attributes={'class': 'fold'}, label=label, **look)
             draw_items(d, inside, frame, times * t)
 
-# %% ../nbs/04_graph.ipynb #da86cf98
+# %% ../nbs/04_graph.ipynb #745deade
 def draw_arrows(d):
     "The arrows into every step that is drawn."
     seen, pairs, hidden = set(), set(), False
@@ -481,7 +485,7 @@ def draw_arrows(d):
         to = int(d.stand[j])
         if to not in d.kept: continue
         for slot, p in enumerate(operands(n)):
-            again, made, k = False, isinstance(p, Node) and p.op, d.leaf(p)
+            again, made, k = False, is_node(p) and p.op, d.leaf(p)
             if made:
                 s = int(d.stand[d.place[p]])
                 again, start = s >= to, d.box.get(s) or d.id.get(s)
@@ -493,7 +497,7 @@ def draw_arrows(d):
             seen.add((start, to, slot))
             if (start, to) in pairs: label = ''
             pairs.add((start, to))
-            arrow(d, start, d.id[to], label, n.spent and isinstance(p, Node) and start != 'more', again)
+            arrow(d, start, d.id[to], label, n.spent and is_node(p) and start != 'more', again)
         if j == to and j in d.box: arrow(d, d.id[j], d.box[j], '', n.spent)
     if d.steps and n is not d.steps[to]:      # the result of a folded block
         draw_box(d, d.picture, 'result', as_box(n), 'result', d.names.get(n, ''))

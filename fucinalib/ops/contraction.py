@@ -211,11 +211,11 @@ def largest(a):
     if a.dtype.itemsize <= 2: return -int(np.iinfo(a.dtype).min) or int(np.iinfo(a.dtype).max)
     return max(abs(int(a.min())), abs(int(a.max())))
 
-# %% ../../nbs/14_contraction.ipynb #9341ef0d
+# %% ../../nbs/14_contraction.ipynb #1ab195ad
 def linked(op, x, w, out):
     "Array, tags and rules of the contraction of two tensors to the tags `out`."
     a, b, p, q = x.data, w.data, x.tags, w.tags
-    if (a.dtype != b.dtype or a.dtype in F8) and not suits(x, w): raise mixed(op, x, w)
+    if (a.dtype != b.dtype or a.dtype.char not in 'fd') and not suits(x, w): raise mixed(op, x, w)
     try: y = contract(a, p, b, q, out, op)
     except Clash as e: raise clash(op, x, w, e.args[0]) from None
     return y, out, (lambda g: contract(g, out, b, q, p, f'{op}, gradient of x', ('g', 'w')),
@@ -262,7 +262,7 @@ def lacking(op, x, w, joined):
     fix = f'; if {near!r} is that axis: {renaming(name, near, t)}' if near and t in x.tags + w.tags else ''
     return fault(TagError, f'{op} over {t!r}: {name} has no such axis', x=x, w=w, help=did_you_mean(t, lacks.tags, f'{name} has') + fix)
 
-# %% ../../nbs/14_contraction.ipynb #0de45b47
+# %% ../../nbs/14_contraction.ipynb #ef218539
 CLASH = [(TagError, lambda f: f(Tensor([[1., 2.]], 'batch feat'), Tensor([1., 2.], 'in'), 'feat')), (TagError, lambda f: f(Tensor([1., 2.], 'in'), Tensor([1., 2.], 'in'))),
          (ShapeMismatch, lambda f: f(Tensor([1., 2.], 'in'), Tensor([1., 2., 3.], 'in'), 'in')), (ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'b in'), Tensor([[1., 2.], [3., 4.]], 'b in'), 'in')),
          (DTypeError, lambda f: f(Tensor([1., 2.], 'in'), Tensor([1, 2], 'in'), 'in'))]
@@ -277,14 +277,15 @@ def dot(x:Tensor,       # any tags
         gate=None,      # with a packed quantised weight: 'swiglu' or ('geglu_quant', gate), gate x first
        )->Tensor:
     "Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match."
-    joined, options = parse(*over_tags), {k: v for k, v in (('out', out), ('rms_norm', rms_norm), ('gate', gate)) if v is not None}
-    if options or not isinstance(w, Tensor): return prepared(x, w, joined, options)
+    joined = parse(*over_tags)
+    if not isinstance(w, Tensor) or not out is rms_norm is gate is None: return prepared(x, w, joined, dict(out=out, rms_norm=rms_norm, gate=gate))
     tags = dot_tags(x.tags, w.tags, joined)
     if tags is None: raise lacking('dot', x, w, joined)
     return linked('dot', x, w, tags)
 
 def prepared(x, w, joined, options):
     "The product with an operand that is no tensor and knows itself how x is multiplied by it: w.dot_from."
+    options = {k: v for k, v in options.items() if v is not None}
     if isinstance(w, Tensor): raise fault(OptionError, f'dot: {next(iter(options))} goes with a packed weight', x=x, w=w, help='x.dot(w.pack(), tag, ...)')
     if not hasattr(type(w), 'dot_from'): raise fault(DTypeError, f'dot with a {type(w).__name__}', x=x, w=w, help="name its axes first: Tensor(array, 'in out')")
     return w.dot_from(x, joined, **options)

@@ -26,8 +26,8 @@ def lanes_along(x, op, tag):
 NO_AXIS = [(TagError, lambda f: f(Tensor([[1., 2.]], 'row col'), 'cols'))]
 AXIS = [Sample('row=2 col=4', 'col'), Sample('row=3 col=2', 'row'), Sample('a=2 t=3 c=2', 't'), Sample('d=1', 'd')]
 
-# %% ../../nbs/13a_scans.ipynb #143827de
-@op('scans', samples=AXIS, mistakes=NO_AXIS, torch='torch.cumsum', half='f32')
+# %% ../../nbs/13a_scans.ipynb #8209532a
+@op('scans', samples=AXIS, mistakes=NO_AXIS, torch='torch.cumsum')
 def cumsum(x:Tensor,  # any tags
            tag,       # the axis to go along
           )->Tensor:
@@ -36,8 +36,8 @@ def cumsum(x:Tensor,  # any tags
     if v.dtype.kind in 'iub': return l.unsee(np.cumsum(v, axis=1, dtype='i8')), x.tags, (None,)
     return l.unsee(along('cumsum', v)), x.tags, (lambda g: l.unsee(along('cumsum_back', l.see(g))),)
 
-# %% ../../nbs/13a_scans.ipynb #446a81f4
-@op('scans', samples=AXIS, mistakes=NO_AXIS, torch='torch.cumprod', half='f32')
+# %% ../../nbs/13a_scans.ipynb #0ee6db89
+@op('scans', samples=AXIS, mistakes=NO_AXIS, torch='torch.cumprod')
 def cumprod(x:Tensor,  # any tags
             tag,       # the axis to go along
            )->Tensor:
