@@ -1,7 +1,7 @@
 """Masked reductions beside the usual way, fill what is not selected and reduce; torch does it that way too."""
 import numpy as np
 import fucinalib as fl
-from .harness import Case, both, normal
+from .harness import Case, normal
 
 
 def cases(torch):
