@@ -22,6 +22,12 @@ def dynamic(torch, w):
         return torch.ao.quantization.quantize_dynamic(linear, {torch.nn.Linear}, dtype=torch.qint8)
 
 
+def blocks(name, w):
+    "w in blocks; of a large one 64 rows are written and repeated."
+    q = fl.Tensor(w[:64], 'out in').to(name)
+    return fl.BlockTensor(np.resize(q.blocks, (len(w), *q.blocks.shape[1:])), name, 'out in')
+
+
 def cases(torch):
     for a, b in BATCHES:
         x, y = normal(*a), normal(*b, seed=1)
@@ -31,20 +37,18 @@ def cases(torch):
     for n, m in WEIGHTS:
         w = normal(n, m) * np.float32(.05)
         tw, = both(torch, w)
-        eight = dynamic(torch, w) if torch else None
+        eight, plain = dynamic(torch, w) if torch else None, fl.Tensor(w, 'out in')
+        dense, small = plain.pack(), {name: blocks(name, w) for name in FORMATS if m % fl.block_formats[name].elems == 0}
         for rows in (1, 4, 128):
             a = normal(rows, m, seed=1)
             x, size = fl.Tensor(a, 'row in'), f'{rows} x {n} x {m}'
             tx, = both(torch, a)
-            plain = fl.Tensor(w, 'out in')
-            packed = plain.pack()
-            yield Case('packed f32', size, lambda: x.dot(packed, 'in'), lambda: x.dot(plain, 'in'), torch and (lambda: torch.nn.functional.linear(tx, tw)))
-            for name in FORMATS:
-                if m % fl.block_formats[name].elems: continue
-                q = plain.to(name)
-                p = q.pack('i8x4')
+            yield Case('packed f32', size, lambda: x.dot(dense, 'in'), lambda: a @ w.T, torch and (lambda: torch.nn.functional.linear(tx, tw)))
+            for name, q in small.items():
                 yield Case(f'dot {name}', size, lambda: x.dot(q, 'in'), lambda: a @ w.T, torch and (lambda: eight(tx)))
-                if name in ('q8_0', 'q4_k', 'q6_k'): yield Case(f'packed {name}', size, lambda: x.dot(p, 'in'), lambda: a @ w.T, torch and (lambda: eight(tx)))
+                if name not in ('q8_0', 'q4_k', 'q6_k'): continue
+                p = q.pack()
+                yield Case(f'packed {name}', size, lambda: x.dot(p, 'in'), lambda: a @ w.T, torch and (lambda: eight(tx)))
         if m % 256 == 0:
             x = fl.Tensor(normal(128, m), 'row in')
             tx, = both(torch, x.data)
@@ -52,5 +56,5 @@ def cases(torch):
                        torch and (lambda: tx @ ((tw / (d := tw.abs().mean().clamp(min=1e-5))).round().clamp(-1, 1) * d).T))
     for name in FORMATS:
         f = fl.block_formats[name]
-        b = f.write(normal(1 << 20).reshape(-1, f.elems))
+        b = np.resize(f.write(normal(1 << 14).reshape(-1, f.elems)), ((1 << 20) // f.elems, f.bytes))
         yield Case(f'unpack {name}', 1 << 20, lambda: f.floats(b), lambda: k.table[f'floats_{name}'].twin(b))

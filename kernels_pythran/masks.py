@@ -50,7 +50,7 @@ def band_part(x, lower, upper, y):
     #omp parallel for firstprivate(n, m, lower, upper)
     for k in range(x.shape[0] * n):
         p = k // n
-        i = k % n
+        i = k - p * n
         lo = min(m, max(0, i - lower))
         hi = max(lo, min(m, i + upper + 1))
         y[p, i, :lo] = ZERO

@@ -62,6 +62,7 @@ def by_number(*more):
     return cubes(make, tol=2e-5)
 
 SAMPLES = dict(
+    topk_last=matrices(lambda s, shape: [s.coarse(*shape), min(3, shape[1])]),
     rms_norm=matrices(lambda s, shape: [s.mild(*shape), 1e-6], tol=2e-5), rms_norm_weighted=matrices(lambda s, shape: [s.mild(*shape), s.any(shape[1]), 1e-6], tol=2e-5),
     rms_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), np.abs(s.unit(shape[0])) + 1], tol=2e-4),
     layer_norm=matrices(lambda s, shape: [s.unit(*shape), s.unit(shape[1]), s.unit(shape[1]), 1e-2], tol=2e-4),
