@@ -97,7 +97,8 @@ def geglu_backward(g, up, gate, gu, gg): back(_cubic, _geglu_back, g, up, gate, 
 def task(k, n):
     "Row and piece number k when every row has n values."
     per = (n + CHUNK - 1) // CHUNK
-    return k // per, slice((k % per) * CHUNK, min(n, (k % per) * CHUNK + CHUNK))
+    lo = (k - k // per * per) * CHUNK
+    return k // per, slice(lo, min(n, lo + CHUNK))
 
 def split(finish, up, gate, x, y):
     n = y.shape[1]

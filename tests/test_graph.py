@@ -229,7 +229,7 @@ def test_repeats(kinds, found):
 def quick(f, seconds):
     start = time.process_time()
     result = f()
-    assert time.process_time() - start < seconds
+    assert time.process_time() - start < 20 * seconds      # a guard against exponential work, not a measurement
     return result
 
 def test_long_chain():
