@@ -15,4 +15,4 @@ def backends():
     return {'numpy': sorted(table)} | {name: sorted(set(_discovery.load(name)) & set(table)) for name in _discovery.installed()[1:]}
 
 
-if os.environ.get('FUCINALIB_BACKEND', 'numpy') != 'numpy': _discovery.active()     # a misspelt name is told now
+if os.environ.get('FUCINALIB_BACKEND', '') not in ('', 'numpy'): _discovery.active()     # a misspelt name is told now
