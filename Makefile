@@ -49,7 +49,7 @@ $(VENV)/installed: settings.ini setup.py
 	@echo "env       making $(VENV) and installing what settings.ini names; a minute or three, once"
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) || \
 		{ $(PYTHON) -m venv --without-pip $(VENV) && $(PYTHON) -m pip --python $(PY) install -q pip; }
-	@FUCINALIB_NO_KERNELS=1 $(PY) -m pip install -q --no-compile --disable-pip-version-check -e '.[dev]'
+	@env -u FUCINALIB_REQUIRE_KERNELS FUCINALIB_NO_KERNELS=1 $(PY) -m pip install -q --no-compile --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 .PHONY: help lab test test-all docs kernels bench export execute lint clean
