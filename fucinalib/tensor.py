@@ -167,12 +167,13 @@ def __iter__(self:Tensor): raise fault(TagError, 'a tensor has no first axis to 
 @patch
 def __len__(self:Tensor): raise fault(TagError, 'a tensor has one size per axis', x=self, help=f'x.size({self.tags[0]!r})' if self.tags else 'x.numel')
 
-# %% ../nbs/02_tensor.ipynb #c6efa7d6
-ELSEWHERE = dict(unsqueeze='insert_axis', expand_dims='insert_axis', expand='broadcast_to', view='reshape', transpose='permute', swapaxes='permute', cat='concat', concatenate='concat',
+# %% ../nbs/02_tensor.ipynb #a3147794
+ELSEWHERE = dict(unsqueeze='insert_axis', expand_dims='insert_axis', expand='broadcast_to', view='reshape', transpose='permute', swapaxes='permute', cat="fl.concat([x, ...], tag)", concatenate="fl.concat([x, ...], tag)",
                  gather='take_along_axis or index_select', take='index_select', clip='clamp', astype='to', type='to', float="to('f32')", double="to('f64')", long="to('i64')",
                  logsigmoid='sigmoid then log', chunk='split then unbind', dim='ndim', nelement='numel', cpu='numpy', clone='materialize',
                  copy='materialize', mm='dot', bmm='dot', amax='max', amin='min', absolute='abs', negative='neg', power='pow',
-                 multiply='mul', divide='div', subtract='sub', true_divide='div', swish='silu', hardtanh='clamp', permute_dims='permute')
+                 multiply='mul', divide='div', subtract='sub', true_divide='div', swish='silu', hardtanh='clamp', permute_dims='permute', unflatten='split', movedim='permute',
+                 moveaxis='permute', swapdims='permute', as_strided='view_with_strides', tile='repeat', stack="fl.stack([x, ...], tag)", concat="fl.concat([x, ...], tag)")
 
 def suggest(self, name):
     "UnknownName with the nearest name there is."

@@ -1,6 +1,7 @@
 """Soft steps and their gradients, in pieces that stay in cache: first the exponential of a piece, then one loop that uses it.
 
-The exponents are never positive, or it does not matter that they are, so nothing overflows into NaN.
+The exponents are never positive, or it does not matter that they are, so nothing overflows into NaN. A quotient of float32 is float64 here,
+and all that follows with it: hence the np.float32 around each.
 """
 import numpy as np
 
@@ -34,13 +35,6 @@ def back(power, finish, g, x, gx):
         power(x[i], gx[i])
         gx[i] = np.exp(gx[i])
         finish(g[i], x[i], gx[i])
-
-def loop(f, x, y):
-    size = y.shape[0]
-    #omp parallel for if(size > 8192)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(x[i], y[i])
 
 def loop2(f, g, x, y):
     size = y.shape[0]
@@ -85,7 +79,9 @@ def _below(x, y):
 
 def _sigmoid(x, y):
     for i in range(x.shape[0]):
-        y[i] = (ONE if x[i] >= ZERO else y[i]) / (ONE + y[i])
+        e = y[i]
+        r = np.float32(ONE / (ONE + e))
+        y[i] = r if x[i] >= ZERO else e * r
 
 #pythran export sigmoid(float32[], float32[])
 def sigmoid(x, y): each(_minus_abs, _sigmoid, x, y)
@@ -99,7 +95,9 @@ def sigmoid_backward(g, y, gx): loop2(_sigmoid_back, g, y, gx)
 
 def _silu(x, y):
     for i in range(x.shape[0]):
-        y[i] = x[i] * ((ONE if x[i] >= ZERO else y[i]) / (ONE + y[i]))
+        e = y[i]
+        r = np.float32(ONE / (ONE + e))
+        y[i] = x[i] * (r if x[i] >= ZERO else e * r)
 
 #pythran export silu(float32[], float32[])
 def silu(x, y): each(_minus_abs, _silu, x, y)
@@ -107,7 +105,7 @@ def silu(x, y): each(_minus_abs, _silu, x, y)
 def _silu_back(g, x, gx):
     for i in range(g.shape[0]):
         e = gx[i]
-        r = ONE / (ONE + e)
+        r = np.float32(ONE / (ONE + e))
         s = r if x[i] >= ZERO else e * r
         gx[i] = g[i] * (s + x[i] * (e * r * r))
 
@@ -120,7 +118,7 @@ def quick_gelu(x, y): each(_quick, _silu, x, y)
 def _quick_back(g, x, gx):
     for i in range(g.shape[0]):
         e = gx[i]
-        r = ONE / (ONE + e)
+        r = np.float32(ONE / (ONE + e))
         s = r if x[i] >= ZERO else e * r
         gx[i] = g[i] * (s + np.float32(1.702) * x[i] * (e * r * r))
 
@@ -144,7 +142,9 @@ def softplus(x, y):
 
 def _times_sigmoid(g, x, gx):
     for i in range(g.shape[0]):
-        gx[i] = g[i] * ((ONE if x[i] >= ZERO else gx[i]) / (ONE + gx[i]))
+        e = gx[i]
+        r = np.float32(ONE / (ONE + e))
+        gx[i] = g[i] * (r if x[i] >= ZERO else e * r)
 
 #pythran export softplus_backward(float32[], float32[], float32[])
 def softplus_backward(g, x, gx): back(_minus_abs, _times_sigmoid, g, x, gx)
@@ -157,7 +157,7 @@ def _tanh(x, y):
         v = x[i]
         u = v * v
         near = v * (ONE + u * (np.float32(-.333333328) + u * (np.float32(.133332258) + u * (np.float32(-.0539334691) + u * (np.float32(.021470683) + u * np.float32(-.00694294175))))))
-        far = (ONE - y[i]) / (ONE + y[i])
+        far = np.float32((ONE - y[i]) / (ONE + y[i]))
         y[i] = near if u < QUARTER else (far if v >= ZERO else -far)
 
 #pythran export tanh(float32[], float32[])
@@ -184,7 +184,7 @@ def tanh_backward(g, y, gx): loop2(_tanh_back, g, y, gx)
 
 def _softcap_back(g, y, cap, gx):
     for i in range(g.shape[0]):
-        t = y[i] / cap
+        t = np.float32(y[i] / cap)
         gx[i] = g[i] * (ONE - t * t)
 
 #pythran export softcap_backward(float32[], float32[], float32, float32[])
@@ -215,27 +215,23 @@ def _times(g, x, gx):
 def elu_backward(g, x, gx): back(_below, _times, g, x, gx)
 
 
-# gelu. The probability below x is 1/2 + x p(x**2) / q(x**2), where it is neither 0 nor 1 to seven digits. Its gradient needs the exponential anyway,
-# and with it the tail of the NumPy twin as a polynomial in u = 2 s - 1; gx comes as exp(-x**2 / 2)
+# gelu; the exponential comes as exp(-x**2 / 2), and p is TAIL of the NumPy twin as a polynomial in u = 2 s - 1
 
 def _gelu(x, y):
     for i in range(x.shape[0]):
-        v = x[i]
-        u = v * v
-        u = u if u < np.float32(28) else np.float32(28)
-        p = np.float32(.398942229) + u * (np.float32(.03456197658) + u * (np.float32(.004716966839) + u * (np.float32(.0001754787082) + u * (np.float32(6.342997952e-06) + u * np.float32(2.184862688e-08)))))
-        q = ONE + u * (np.float32(.2532997916) + u * (np.float32(.0290420529) + u * (np.float32(.001922392566) + u * (np.float32(7.549093226e-05) + u * np.float32(1.17050829e-06)))))
-        h = HALF + v * (p / q)
-        h = ZERO if v < np.float32(-5.29) else h
-        h = ONE if v > np.float32(5.29) else h
-        y[i] = v * h
+        s = np.float32(ONE / (ONE + QUARTER * np.abs(x[i])))
+        u = TWO * s - ONE
+        p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857) + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
+             + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913) + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05) + u * np.float32(3.9330141589744017e-05))))))))))
+        t = y[i] * (s * p)
+        y[i] = x[i] * (t if x[i] < ZERO else ONE - t)
 
 #pythran export gelu(float32[], float32[])
-def gelu(x, y): loop(_gelu, x, y)
+def gelu(x, y): each(_square, _gelu, x, y)
 
 def _gelu_back(g, x, gx):
     for i in range(g.shape[0]):
-        s = ONE / (ONE + QUARTER * np.abs(x[i]))
+        s = np.float32(ONE / (ONE + QUARTER * np.abs(x[i])))
         u = TWO * s - ONE
         p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857) + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
              + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913) + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05) + u * np.float32(3.9330141589744017e-05))))))))))
@@ -255,7 +251,7 @@ def gelu_tanh(x, y): each(_cubic, _gelu_tanh, x, y)
 def _gelu_tanh_back(g, x, gx):
     for i in range(g.shape[0]):
         e = gx[i]
-        r = ONE / (ONE + e)
+        r = np.float32(ONE / (ONE + e))
         s = r if x[i] >= ZERO else e * r
         gx[i] = g[i] * (s + x[i] * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * x[i] * x[i])))
 

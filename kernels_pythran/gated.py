@@ -1,4 +1,5 @@
-"""Gates and their gradients, in pieces that stay in cache: the exponential of a piece first, then one loop."""
+"""Gates and their gradients, in pieces that stay in cache: the exponential of a piece first, then one loop.
+A quotient of float32 is float64 here, and all that follows with it: hence the np.float32 around each."""
 import numpy as np
 
 CHUNK = 4096
@@ -43,7 +44,9 @@ def _cubic(x, y):
 
 def _glu(up, gate, y):
     for i in range(y.shape[0]):
-        y[i] = up[i] * ((ONE if gate[i] >= ZERO else y[i]) / (ONE + y[i]))
+        e = y[i]
+        r = np.float32(ONE / (ONE + e))
+        y[i] = up[i] * (r if gate[i] >= ZERO else e * r)
 
 #pythran export glu(float32[], float32[], float32[])
 def glu(up, gate, y): each(_minus_abs, _glu, up, gate, y)
@@ -51,7 +54,7 @@ def glu(up, gate, y): each(_minus_abs, _glu, up, gate, y)
 def _glu_back(g, up, gate, gu, gg):
     for i in range(g.shape[0]):
         e = gg[i]
-        r = ONE / (ONE + e)
+        r = np.float32(ONE / (ONE + e))
         gu[i] = g[i] * (r if gate[i] >= ZERO else e * r)
         gg[i] = g[i] * up[i] * (e * r * r)
 
@@ -61,7 +64,9 @@ def glu_backward(g, up, gate, gu, gg): back(_minus_abs, _glu_back, g, up, gate, 
 
 def _swiglu(up, gate, y):
     for i in range(y.shape[0]):
-        y[i] = up[i] * (gate[i] * ((ONE if gate[i] >= ZERO else y[i]) / (ONE + y[i])))
+        e = y[i]
+        r = np.float32(ONE / (ONE + e))
+        y[i] = up[i] * (gate[i] * (r if gate[i] >= ZERO else e * r))
 
 #pythran export swiglu(float32[], float32[], float32[])
 def swiglu(up, gate, y): each(_minus_abs, _swiglu, up, gate, y)
@@ -72,7 +77,7 @@ def geglu(up, gate, y): each(_cubic, _swiglu, up, gate, y)
 def _swiglu_back(g, up, gate, gu, gg):
     for i in range(g.shape[0]):
         e = gg[i]
-        r = ONE / (ONE + e)
+        r = np.float32(ONE / (ONE + e))
         s = r if gate[i] >= ZERO else e * r
         gu[i] = g[i] * (gate[i] * s)
         gg[i] = g[i] * up[i] * (s + gate[i] * (e * r * r))
@@ -83,7 +88,7 @@ def swiglu_backward(g, up, gate, gu, gg): back(_minus_abs, _swiglu_back, g, up, 
 def _geglu_back(g, up, gate, gu, gg):
     for i in range(g.shape[0]):
         e = gg[i]
-        r = ONE / (ONE + e)
+        r = np.float32(ONE / (ONE + e))
         s = r if gate[i] >= ZERO else e * r
         gu[i] = g[i] * (gate[i] * s)
         gg[i] = g[i] * up[i] * (s + gate[i] * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * gate[i] * gate[i])))

@@ -9,36 +9,39 @@ def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
 
 def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
-def choose(f, m, a, s, y):
+# the mask is read as small whole numbers: a choice by those is vectorised, by bool it is a branch
+
+def _pick(m, a, b, y):
+    for i in range(y.shape[0]):
+        y[i] = a[i] if m[i] != 0 else b[i]
+
+def _pick_or(m, a, s, y):
+    for i in range(y.shape[0]):
+        y[i] = a[i] if m[i] != 0 else s
+
+def _fill(m, a, s, y):
+    for i in range(y.shape[0]):
+        y[i] = s if m[i] != 0 else a[i]
+
+def choose(f, mask, a, s, y):
+    m = mask.view(np.int8)
     #omp parallel for firstprivate(s)
     for c in pieces(y):
         i = piece(c, y)
         f(m[i], a[i], s, y[i])
 
-
-def _pick(m, a, b, y):
-    for i in range(y.shape[0]):
-        y[i] = a[i] if m[i] else b[i]
-
-def _pick_or(m, a, s, y):
-    for i in range(y.shape[0]):
-        y[i] = a[i] if m[i] else s
-
-def _fill(m, a, s, y):
-    for i in range(y.shape[0]):
-        y[i] = s if m[i] else a[i]
-
 #pythran export where(bool[], float32[], float32[], float32[])
-def where(m, a, b, y):
+def where(mask, a, b, y):
+    m = mask.view(np.int8)
     #omp parallel for
     for c in pieces(y):
         i = piece(c, y)
         _pick(m[i], a[i], b[i], y[i])
 
 #pythran export where_scalar(bool[], float32[], float32, float32[])
-def where_scalar(m, a, s, y): choose(_pick_or, m, a, s, y)
+def where_scalar(mask, a, s, y): choose(_pick_or, mask, a, s, y)
 #pythran export fill(bool[], float32[], float32, float32[])
-def fill(m, a, s, y): choose(_fill, m, a, s, y)
+def fill(mask, a, s, y): choose(_fill, mask, a, s, y)
 
 
 # planes (p, n, m): what lies between column i - lower and column i + upper of row i

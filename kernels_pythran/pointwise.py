@@ -11,11 +11,7 @@ def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
 
 def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
-def over(a, b): return a / b      # np.divide of float32 becomes float64 here
-
 def rsub(x, s): return s - x
-
-def rdiv(x, s): return s / x
 
 def constant(x, s): return s
 
@@ -36,18 +32,6 @@ def number(f, x, s, y):
         i = piece(c, y)
         y[i] = f(x[i], s)
 
-def loop_pairs(f, a, b, y):
-    #omp parallel for
-    for c in pieces(y):
-        i = piece(c, y)
-        f(a[i], b[i], y[i])
-
-def loop_number(f, x, s, y):
-    #omp parallel for firstprivate(s)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(x[i], s, y[i])
-
 def rows(f, x, row, y):
     #omp parallel for
     for i in range(x.shape[0]):
@@ -60,14 +44,40 @@ def cols(f, x, col, y):
         y[i] = f(x[i], col[i - i // k * k])
 
 
+# the same for an f that writes y itself, element by element; these are worth calling for small arrays, which one thread does
+
+def loop_pairs(f, a, b, y):
+    n = y.shape[0]
+    #omp parallel for if(n > 8192)
+    for c in pieces(y):
+        i = piece(c, y)
+        f(a[i], b[i], y[i])
+
+def loop_number(f, x, s, y):
+    n = y.shape[0]
+    #omp parallel for firstprivate(s) if(n > 8192)
+    for c in pieces(y):
+        i = piece(c, y)
+        f(x[i], s, y[i])
+
+def loop_rows(f, x, row, y):
+    #omp parallel for
+    for i in range(x.shape[0]):
+        f(x[i], row, y[i])
+
+def loop_cols(f, x, col, y):
+    k = col.shape[0]
+    #omp parallel for firstprivate(k)
+    for i in range(x.shape[0]):
+        f(x[i], col[i - i // k * k], y[i])
+
+
 #pythran export add(float32[], float32[], float32[])
 def add(a, b, y): pairs(np.add, a, b, y)
 #pythran export sub(float32[], float32[], float32[])
 def sub(a, b, y): pairs(np.subtract, a, b, y)
 #pythran export mul(float32[], float32[], float32[])
 def mul(a, b, y): pairs(np.multiply, a, b, y)
-#pythran export div(float32[], float32[], float32[])
-def div(a, b, y): pairs(over, a, b, y)
 
 #pythran export add_scalar(float32[], float32, float32[])
 def add_scalar(x, s, y): number(np.add, x, s, y)
@@ -77,18 +87,12 @@ def sub_scalar(x, s, y): number(np.subtract, x, s, y)
 def rsub_scalar(x, s, y): number(rsub, x, s, y)
 #pythran export mul_scalar(float32[], float32, float32[])
 def mul_scalar(x, s, y): number(np.multiply, x, s, y)
-#pythran export div_scalar(float32[], float32, float32[])
-def div_scalar(x, s, y): number(over, x, s, y)
-#pythran export rdiv_scalar(float32[], float32, float32[])
-def rdiv_scalar(x, s, y): number(rdiv, x, s, y)
 #pythran export add_row(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def add_row(x, row, y): rows(np.add, x, row, y)
 #pythran export sub_row(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def sub_row(x, row, y): rows(np.subtract, x, row, y)
 #pythran export mul_row(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def mul_row(x, row, y): rows(np.multiply, x, row, y)
-#pythran export div_row(float32[:,:] order(C), float32[], float32[:,:] order(C))
-def div_row(x, row, y): rows(over, x, row, y)
 
 #pythran export add_col(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def add_col(x, col, y): cols(np.add, x, col, y)
@@ -96,8 +100,6 @@ def add_col(x, col, y): cols(np.add, x, col, y)
 def sub_col(x, col, y): cols(np.subtract, x, col, y)
 #pythran export mul_col(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def mul_col(x, col, y): cols(np.multiply, x, col, y)
-#pythran export div_col(float32[:,:] order(C), float32[], float32[:,:] order(C))
-def div_col(x, col, y): cols(over, x, col, y)
 
 
 #pythran export mul_scalar_(float32[], float32)
@@ -119,7 +121,8 @@ def _div_grads(g, a, b, ga, gb):
 
 #pythran export div_backward(float32[], float32[], float32[], float32[], float32[])
 def div_backward(g, a, b, ga, gb):
-    #omp parallel for
+    n = g.shape[0]
+    #omp parallel for if(n > 8192)
     for c in pieces(g):
         i = piece(c, g)
         _div_grads(g[i], a[i], b[i], ga[i], gb[i])
@@ -133,13 +136,37 @@ def _max_grads(g, a, b, ga, gb):
 
 #pythran export maximum_backward(float32[], float32[], float32[], float32[], float32[])
 def maximum_backward(g, a, b, ga, gb):
-    #omp parallel for
+    n = g.shape[0]
+    #omp parallel for if(n > 8192)
     for c in pieces(g):
         i = piece(c, g)
         _max_grads(g[i], a[i], b[i], ga[i], gb[i])
 
 #pythran export minimum_backward(float32[], float32[], float32[], float32[], float32[])
 def minimum_backward(g, a, b, ga, gb): maximum_backward(g, b, a, ga, gb)
+
+
+# a / b of whole pieces goes through float64
+
+def _over(a, b, y):
+    for i in range(y.shape[0]): y[i] = a[i] / b[i]
+
+def _over_number(x, s, y):
+    for i in range(y.shape[0]): y[i] = x[i] / s
+
+def _under(x, s, y):
+    for i in range(y.shape[0]): y[i] = s / x[i]
+
+#pythran export div(float32[], float32[], float32[])
+def div(a, b, y): loop_pairs(_over, a, b, y)
+#pythran export div_scalar(float32[], float32, float32[])
+def div_scalar(x, s, y): loop_number(_over_number, x, s, y)
+#pythran export rdiv_scalar(float32[], float32, float32[])
+def rdiv_scalar(x, s, y): loop_number(_under, x, s, y)
+#pythran export div_row(float32[:,:] order(C), float32[], float32[:,:] order(C))
+def div_row(x, row, y): loop_rows(_over, x, row, y)
+#pythran export div_col(float32[:,:] order(C), float32[], float32[:,:] order(C))
+def div_col(x, col, y): loop_cols(_over_number, x, col, y)
 
 
 # np.maximum of whole pieces drops NaN
@@ -188,7 +215,7 @@ def pow_scalar(x, s, y):
         pairs(np.multiply, x, x, y)
         pairs(np.multiply, y, x, y)
     elif s == -1:
-        number(rdiv, x, np.float32(1), y)
+        loop_number(_under, x, np.float32(1), y)
     elif s == HALF:
         pairs(root, x, x, y)
     else:
@@ -207,7 +234,8 @@ def _pow_grads(g, a, b, y, ga, gb):
 
 #pythran export pow_backward(float32[], float32[], float32[], float32[], float32[], float32[])
 def pow_backward(g, a, b, y, ga, gb):
-    #omp parallel for
+    n = g.shape[0]
+    #omp parallel for if(n > 8192)
     for c in pieces(g):
         i = piece(c, g)
         _pow_grads(g[i], a[i], b[i], y[i], ga[i], gb[i])

@@ -47,7 +47,8 @@ def total_product(x, y):
 
 #pythran export softmax_last(float32[:,:] order(C), float32[:,:] order(C))
 def softmax_last(x, y):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1]
+    #omp parallel for if(size > 4096)
     for i in range(x.shape[0]):
         m = np.max(x[i])
         y[i] = np.exp(x[i] - m)
@@ -55,14 +56,16 @@ def softmax_last(x, y):
 
 #pythran export softmax_last_backward(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
 def softmax_last_backward(g, y, gx):
-    #omp parallel for
+    size = g.shape[0] * g.shape[1]
+    #omp parallel for if(size > 4096)
     for i in range(g.shape[0]):
         s = np.float32(total_product(g[i], y[i]))
         gx[i] = y[i] * (g[i] - s)
 
 #pythran export log_softmax_last(float32[:,:] order(C), float32[:,:] order(C))
 def log_softmax_last(x, y):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1]
+    #omp parallel for if(size > 4096)
     for i in range(x.shape[0]):
         m = np.max(x[i])
         y[i] = np.exp(x[i] - m)
@@ -72,7 +75,8 @@ def log_softmax_last(x, y):
 
 #pythran export log_softmax_last_backward(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
 def log_softmax_last_backward(g, y, gx):
-    #omp parallel for
+    size = g.shape[0] * g.shape[1]
+    #omp parallel for if(size > 4096)
     for i in range(g.shape[0]):
         s = np.float32(total(g[i]))
         gx[i] = np.exp(y[i])
@@ -80,7 +84,8 @@ def log_softmax_last_backward(g, y, gx):
 
 #pythran export logsumexp_last(float32[:,:] order(C), float32[])
 def logsumexp_last(x, y):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1]
+    #omp parallel for if(size > 4096)
     for i in range(x.shape[0]):
         m = np.max(x[i])
         if m - m != 0:

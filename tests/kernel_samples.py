@@ -169,3 +169,9 @@ SAMPLES.update({f'floats_{name}': SimpleNamespace(tol=0, shapes=lambda n: [(n % 
 SAMPLES.update(activate_q8_0=eights(32), activate_q8_k=eights(256), dot_planes=packed_planes('q6_k', True), dot_planes_low=packed_planes('q4_k', True), unpack_planes=packed_planes('q4_1', False))
 MORE += [('dot_planes', packed_planes('q8_0', True)), ('unpack_planes', packed_planes('q6_k', False))]
 SAMPLES.update(turn=cubes(lambda s, shape: [s.any(*shape)], tol=0), flip_last=matrices(lambda s, shape: [s.any(*shape)], tol=0))
+
+# products: of two vectors, of lanes, of many small matrices
+SAMPLES.update(
+    outer=SimpleNamespace(tol=0, shapes=lambda n: [(1, n), (n % 70 + 1, n), (n, 7)], make=lambda s, shape: [s.any(shape[0]), s.any(shape[1])]),
+    dot_last=matrices(lambda s, shape: [s.mild(*shape), s.unit(*shape)], tol=2e-5), dot_mid=cubes(lambda s, shape: [s.mild(*shape), s.unit(*shape)], tol=2e-5),
+    batched=SimpleNamespace(tol=2e-5, shapes=lambda n: [(n % 40 + 1, 4, 4, 4), (2, n % 13 + 1, n % 9 + 1, n % 7 + 1)], make=lambda s, shape: [s.unit(*shape[:3]), s.unit(shape[0], *shape[2:])]))

@@ -178,7 +178,7 @@ def explained(equation, a, b):
     ('bsi,io->bso', (2, 3, 4), (4, 5), 'gemm'), ('bsi,oi->bso', (2, 3, 4), (5, 4), 'gemm'), ('mk,k->m', (4, 5), (5,), 'gemv'), ('k,kn->n', (5,), (5, 6), 'gemv'), ('k,k->', (5,), (5,), 'dot'),
     ('ij,ij->', (4, 5), (4, 5), 'dot'), ('bqhd,bkhd->bhqk', (2, 5, 3, 8), (2, 6, 3, 8), 'batched gemm'), ('bhqk,bkhd->bqhd', (2, 3, 5, 6), (2, 6, 3, 8), 'batched gemm'),
     ('bct,co->bto', (4, 64, 64), (64, 64), 'batched gemm'), ('prc,frc->pf', (5, 4, 4), (3, 4, 4), 'gemm'), ('i,j->ij', (4,), (5,), 'multiply'), ('b,b->b', (4,), (4,), 'multiply'),
-    ('bk,bk->b', (3, 100), (3, 100), 'rows of dot'), ('kb,kb->b', (10, 3), (10, 3), 'sums of products')])
+    ('bk,bk->b', (3, 100), (3, 100), 'sums of products'), ('kb,kb->b', (10, 3), (10, 3), 'sums of products')])
 def test_no_copies(equation, a, b, call):
     p = explained(equation, np.ones(a, 'f4'), np.ones(b, 'f4'))
     assert (p.call, p.copied) == (call, {})

@@ -55,8 +55,9 @@ def twin(name, args):
 
 def plain(name, args):
     k = kernels.table[name]
-    ready = [k.ready(a) for a in copies(args)]
-    outs = k.outputs(ready)
+    number = lambda a: np.float32(a) if type(a) is float else a
+    ready = [a.ravel() if k.flat and isinstance(a, np.ndarray) else number(a) for a in copies(args)]
+    outs = [] if k.inplace else [np.empty(*made) for made in (k.out(*ready) if k.out else [(ready[0].shape, ready[0].dtype)])]
     with np.errstate(all='ignore'): PLAIN[name](*ready, *outs)
     return [ready[i] for i in k.inplace] or outs
 

@@ -13,7 +13,7 @@ def logistic(x):
     "s = 1 / (1 + exp(-x)), and its slope s (1 - s) without the cancellation in 1 - s."
     e = np.exp(-np.abs(x))
     r = 1 / (1 + e)
-    return np.where(x < 0, e * r, r), e * r * r
+    return np.exp(np.minimum(x, 0)) * r, e * r * r      # e r below 0, r above; a choice would cost more than the second exponential
 
 @soft
 def sigmoid(x):
@@ -81,7 +81,7 @@ def softcap_backward(g, y, cap):
 @soft
 def elu(x):
     "x above 0, exp(x) - 1 elsewhere."
-    return np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
+    return np.maximum(x, 0) + np.expm1(np.minimum(x, 0))
 
 @soft
 def elu_backward(g, x):
@@ -128,7 +128,7 @@ def normal(x):
     u2, b, c = 4 * s - 2, 0., 0.
     for k in reversed(TAIL[1:] if x.dtype == np.float64 else TAIL[1:10]): b, c = k + u2 * b - c, b      # Clenshaw's sum
     tail = e * s * (TAIL[0] + u2 * b * .5 - c)
-    return np.where(x < 0, tail, 1 - tail), e
+    return np.abs((x > 0) - tail), e
 
 @soft
 def gelu(x):

@@ -11,6 +11,7 @@ from numpy import ndarray
 from . import discovery, threads
 
 table = {}          # name -> Kernel
+F32 = np.dtype('f4')
 stats = Counter()   # name -> compiled runs; (name, 'twin') -> runs above the floor that NumPy did
 
 
@@ -33,13 +34,19 @@ class Kernel:
             if form is not None: return form(*args)
         fast = discovery.active().get(self.name)
         if fast is None or self.refused and signature(args) in self.refused: return self.slow(args)
-        if self.flat:
-            shape = first.shape
-            for a in args:
-                if isinstance(a, ndarray) and a.shape != shape: return self.slow(args)
-        if self.inplace and not self.in_place(args): return self.slow(args)
-        ready = [self.ready(a) for a in args]
-        outs = self.outputs(ready)
+        flat, shape, ready = self.flat, first.shape, []
+        for a in args:
+            if isinstance(a, ndarray):
+                if flat and a.shape != shape: return self.slow(args)
+                if not (a.flags.carray and (a.dtype is F32 or a.dtype.isnative)): a = straight(a)
+                if flat and a.ndim != 1: a = a.reshape(-1)
+            elif type(a) is float or flat and type(a) is int: a = np.float32(a)
+            ready.append(a)
+        if self.inplace:
+            if not self.in_place(args): return self.slow(args)
+            outs = ()
+        elif self.out is None: outs = np.empty(ready[0].shape, ready[0].dtype),
+        else: outs = [np.empty(*made) for made in self.out(*ready)]
         threads.enter()
         try: fast(*ready, *outs)
         except TypeError:       # no such signature; the native message lists them all and takes long to make, so ask once
@@ -47,7 +54,7 @@ class Kernel:
             return self.slow(args)
         stats[self.name] += 1
         if self.inplace: return first
-        if self.flat and len(shape) != 1: outs = [o.reshape(shape) if o.shape == ready[0].shape else o for o in outs]
+        if flat and len(shape) != 1: outs = [o.reshape(shape) if o.shape == ready[0].shape else o for o in outs]
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def slow(self, args):
@@ -62,19 +69,6 @@ class Kernel:
             for j, a in enumerate(args):
                 if j != i and isinstance(a, ndarray) and np.may_share_memory(x, a) and (j in self.inplace or not same_memory(x, a)): return False
         return True
-
-    def ready(self, a):
-        "An argument as compiled code wants it: arrays contiguous, aligned, in native byte order; numbers float32."
-        if isinstance(a, ndarray):
-            if not plain(a): a = np.array(a, a.dtype.newbyteorder('='), order='C')
-            return a.reshape(-1) if self.flat and a.ndim != 1 else a
-        if type(a) is float or self.flat and type(a) is int: return np.float32(a)
-        return a
-
-    def outputs(self, ready):
-        if self.inplace: return []
-        if self.out is None: return [np.empty(ready[0].shape, ready[0].dtype)]
-        return [np.empty(shape, dtype) for shape, dtype in self.out(*ready)]
 
     def form(self, a, b):
         "A function for a last operand of another shape: one number, one row or one column for all. None where there is none."
@@ -107,8 +101,12 @@ def broadcast(a, b):
 
 def plain(a):
     "True if compiled code can read the array where it is."
-    f = a.flags
-    return (f.carray or f.c_contiguous and f.aligned) and a.dtype.isnative
+    return a.flags.c_contiguous and a.flags.aligned and a.dtype.isnative
+
+
+def straight(a):
+    "The array as compiled code wants it: contiguous, aligned, in native byte order."
+    return a if plain(a) else np.array(a, a.dtype.newbyteorder('='), order='C')
 
 
 def same_memory(x, y):

@@ -38,17 +38,22 @@ def masked_sum_columns(x, m):
     return sum_mid(np.concatenate([head, rest[0]])[None]), count.sum(axis=0)[None] + more
 
 
+def lowest(dtype, sign):
+    "What never wins: -inf for max, inf for min, and the ends of whole numbers."
+    if dtype.kind == 'f': return dtype.type(-sign * np.inf)
+    if dtype.kind == 'b': return dtype.type(sign < 0)
+    return dtype.type(np.iinfo(dtype).min if sign > 0 else np.iinfo(dtype).max)
+
 def extremum(x, m, fold, sign):
-    "The best selected value and its first place; NaN where only NaN is selected, place -1 and the identity where nothing is."
-    worst = -sign * np.inf if x.dtype.kind == 'f' else (np.iinfo(x.dtype).min if sign > 0 else np.iinfo(x.dtype).max) if x.dtype.kind != 'b' else sign < 0
-    some, worst = m.any(axis=1), x.dtype.type(worst)
+    "The best selected value and its first place; NaN where only NaN is selected, place -1 and the lowest where nothing is."
+    worst = lowest(x.dtype, sign)
     v = fold(np.where(m, x, worst), axis=1)
-    if x.dtype.kind == 'f':
-        real = (m & (x == x)).any(axis=1)
-        v = np.where(real, v, np.where(some, x.dtype.type(np.nan), worst))
-        hit = m & ((x == v[:, None]) | (some & ~real)[:, None])
-    else: hit = m & (x == v[:, None])
-    return v, np.where(some, np.argmax(hit, axis=1), -1)
+    hit = (x == v[:, None]) & (m != 0)
+    at = np.argmax(hit, axis=1)
+    found = np.take_along_axis(hit, at[:, None], 1)[:, 0]
+    if found.all(): return v, at
+    some = m.any(axis=1)
+    return np.where(found, v, np.where(some, x.dtype.type(np.nan), worst) if x.dtype.kind == 'f' else worst), np.where(found, at, np.where(some, np.argmax(m, axis=1), -1))
 
 @kernel(out=counted(rows), floor=FLOOR)
 @quiet
