@@ -19,6 +19,7 @@ from .ops.elemental import elemental
 from .kernels.blocks import block_formats
 from .ops.packed import PackedWeight
 from .ops.blocks import BlockTensor
+from .ops.rotary import AxisRange, RopeTable
 from .reference import op_table
 from .products import explain
 
@@ -32,6 +33,14 @@ def __getattr__(name):
     if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
     near = _closest(name, [*_LATER, *(n for n in globals() if not n.startswith('_'))])
     raise _fault(UnknownName, f'fucinalib has no {name!r}', help=f'did you mean {near!r}?' if near else 'fl.op_table() lists the operations')
+
+
+class _NoFunction(type(_builtins)):
+    "The module `tensor`, for whoever calls it as torch's function."
+    def __call__(self, *args, **kw): raise _fault(UnknownName, 'fl.tensor is a module', help="fl.Tensor([1., 2.], 'col') makes a tensor, fl.param(...) one that learns")
+
+
+tensor.__class__ = _NoFunction      # noqa: F821  a submodule that was imported above
 
 
 # `import *` leaves Python's own names (sum, max, pow, ...) alone; fl.sum and friends are there all the same

@@ -154,7 +154,7 @@ def matrix(a, color=INK):
     line = lambda r: '<TR>' + ''.join(f'<TD ALIGN="RIGHT">{say(v, color)}</TD>' for v in r) + '</TR>'
     return table(map(line, rows), 2)
 
-# %% ../nbs/04_graph.ipynb #b377b3b4
+# %% ../nbs/04_graph.ipynb #93f51f72
 def operands(n):
     "The operands of a step in order: nodes, and for constants a number, a tiny tensor or a sketch."
     constants = iter(n.constants or ())
@@ -162,7 +162,7 @@ def operands(n):
 
 def is_node(x):
     "Whether x is a step of a computation; by what it has, since chapter 3 makes a Node class of its own."
-    return hasattr(x, 'born')
+    return type(x) is not Tensor and hasattr(x, 'born')
 
 def key(x):
     "What tells a tensor from all others in a picture: its node; for a constant, itself."
@@ -268,14 +268,14 @@ def folded(steps, least):
     for i, n in enumerate(steps): link[i, :len(n.parents)] = [place.get(p, -1) for p in n.parents]
     return fold(kind, link, least)
 
-# %% ../nbs/04_graph.ipynb #b4970eb3
+# %% ../nbs/04_graph.ipynb #75dd285e
 def held(rules, depth=4):
     "Address -> bytes of every array that gradient rules keep alive."
     if isinstance(rules, np.ndarray): return {rules.__array_interface__['data'][0]: rules.nbytes}
     parts = rules if isinstance(rules, (tuple, list)) else getattr(rules, '__closure__', None) or () if depth else ()
     found = {}
     for part in parts:
-        try: found |= held(part if not hasattr(part, 'cell_contents') else part.cell_contents, depth - 1)
+        try: found |= held(part if type(part) is Tensor or not hasattr(part, 'cell_contents') else part.cell_contents, depth - 1)
         except ValueError: pass      # a cell that is still empty
     return found
 

@@ -122,6 +122,19 @@ def test_overlap(n):
     C(a[1:], 'd').add_(C(a[:-1], 'd'))
     np.testing.assert_array_equal(a, want)
 
+def test_assignment_keeps_the_parameter():
+    "w += 1 would quietly replace a parameter by a result; a loss may be added up so."
+    w = V([1., 2.], 'd')
+    for change in (lambda w: w.__iadd__(1), lambda w: w.__isub__(1), lambda w: w.__imul__(2), lambda w: w.__itruediv__(2)):
+        with pytest.raises(UnsupportedGradient, match=r'w\.detach\(\)\.'): change(w)
+    loss = (w * 2).sum()
+    loss += 3
+    loss *= 2
+    loss.backward()
+    c = C([1.], 'd')
+    c -= 1
+    assert loss.item() == 18 and w.grad.tolist() == [4, 4] and c.tolist() == [0]
+
 def test_raw_bias():
     x = V([[1., 2.], [3., 4.]], 'r d')
     y = x.bias_add([10., 20.], 'd')

@@ -60,9 +60,21 @@ def test_python_protocols():
     for bad in (lambda: len(x), lambda: iter(x), lambda: list(x)):
         with pytest.raises(TagError, match='help:'): bad()
     with pytest.raises(DTypeError): [1][fl.Tensor(0.)]
-    with pytest.raises(TypeError): np.exp(x)
 
-@pytest.mark.parametrize('name,hint', [('unsqueeze', 'insert_axis'), ('sofmax', 'softmax'), ('shpae', 'shape'), ('cat', 'concat'), ('clip', 'clamp')])
+@pytest.mark.parametrize('call,hint', [(np.exp, r'x\.exp\(\)'), (np.absolute, r'x\.abs\(\)'), (np.cbrt, r'np\.cbrt\(x\.numpy\(\)\)'), (lambda x: np.add(x, x), r'x\.add\(other\)'), (lambda x: np.maximum(x, 0), r'x\.maximum\(other\)'),
+                                       (np.add.reduce, r'x\.add\(other\)'), (lambda x: np.exp(x, out=np.zeros(2)), r'x\.exp\(\)'), (np.sum, r"x\.sum\('d'\)"), (lambda x: np.ones(2) + x, r"Tensor\(array, 'd'\)")])
+def test_functions_of_numpy_name_ours(call, hint):
+    with pytest.raises(fl.FucinaError, match=hint): call(fl.Tensor([1., 2.], 'd'))
+
+def test_numpy_number_on_the_left():
+    x = fl.Tensor([1., 2.], 'd')
+    for two in (np.float64(2), np.float32(2), np.int64(2), np.array(2.)[()]):
+        assert [(two + x).tolist(), (two - x).tolist(), (two * x).tolist(), (two / x).tolist(), (two > x).tolist(), (two == x).tolist()] == [[3, 4], [1, 0], [2, 4], [2, 1], [True, False], [False, True]]
+
+def test_a_module_is_not_a_function():
+    with pytest.raises(fl.UnknownName, match=r'fl\.Tensor\('): fl.tensor([1.])
+
+@pytest.mark.parametrize('name,hint', [('unsqueeze', 'insert_axis'), ('sofmax', 'softmax'), ('shpae', 'shape'), ('cat', 'concat'), ('clip', 'clamp'), ('cuda', 'CPU'), ('requires_grad_', 'param'), ('sub_', 'add_')])
 def test_wrong_guess(name, hint):
     with pytest.raises(AttributeError, match=hint): getattr(fl.Tensor(1.), name)
 

@@ -19,13 +19,13 @@ from .pointwise import mixed, number
 from ..tags import locate, parse, without
 from ..tensor import Tensor, patch, wrap
 
-# %% ../../nbs/12_masks.ipynb #9de757f0
+# %% ../../nbs/12_masks.ipynb #931c4d72
 def like(x, other, op, name='other'):
     "The array of `other`, which must have the tags and sizes of x. ShapeMismatch says how to get there."
     if other.tags == x.tags and other.data.shape == x.data.shape: return other.data
     names = ' '.join(x.tags)
     if sorted(other.sizes.items()) == sorted(x.sizes.items()): fix = f'{name}.permute({names!r})'
-    elif set(other.tags) <= set(x.tags): fix = f'{op} stretches nothing; {name}.broadcast_to({names!r}, {x.shape}) does'
+    elif set(other.tags) <= set(x.tags) and not [t for t, n in other.sizes.items() if n not in (1, x.size(t))]: fix = f'{op} stretches nothing; {name}.broadcast_to({names!r}, {x.shape}) does'
     else: fix = f'{op} goes value by value: the same tags and sizes on both sides'
     raise fault(ShapeMismatch, f'{op}: tags or sizes differ', x=x, **{name: other}, help=fix)
 

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PAIRS', 'CLASH', 'APART', 'RAW', 'same', 'pair', 'folder', 'fold', 'number', 'mixed', 'no_arithmetic', 'add', 'sub',
-           'mul', 'real', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'writable', 'add_', 'mul_',
+           'mul', 'real', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'assigned', 'writable', 'add_', 'mul_',
            'last_axis_vector', 'bias_add', 'bias_add_']
 
 # %% ../../nbs/10_pointwise.ipynb #8b1b1a2a
@@ -44,11 +44,11 @@ def fold(g, tags, own, size):
     left = [t for i, t in enumerate(tags) if i not in over]
     return g.transpose([left.index(t) for t in own if t in left]).reshape(size)
 
-# %% ../../nbs/10_pointwise.ipynb #c7eed539
+# %% ../../nbs/10_pointwise.ipynb #c0a9c9d6
 def number(value, x, op):
     "A Python or NumPy number as one of x's type. DTypeError if the type cannot hold it."
     kind = x.data.dtype.kind
-    if isinstance(value, np.generic): value = value.item()
+    if isinstance(value, np.generic) or isinstance(value, np.ndarray) and not value.ndim: value = value.item()
     if kind == 'b': raise no_arithmetic(x, op)
     if isinstance(value, (bool, int)):
         if kind == 'f': return float(value)
@@ -57,7 +57,7 @@ def number(value, x, op):
     elif isinstance(value, float):
         if kind == 'f': return value
     elif isinstance(value, np.ndarray):
-        raise fault(DTypeError, f'{op} with an array that has no tags', x=x, other=value, help="name its axes: Tensor(array, 'row col')")
+        raise fault(DTypeError, f'{op} with an array that has no tags', x=x, other=value, help=f'name its axes: Tensor(array, {" ".join(x.tags[-value.ndim:])!r})')
     else: raise fault(DTypeError, f'{op} with a {type(value).__name__}', x=x, other=value, help='the other operand is a tensor or a number')
     raise fault(DTypeError, f'{op}: {value} is not a value of {x.dtype}', x=x, help="x.to('f32') computes with real numbers")
 
@@ -158,10 +158,20 @@ def pow(x:Tensor,            # any tags
         return fold_x(ga), fold_other(gb)
     return y, tags, rules
 
-# %% ../../nbs/10_pointwise.ipynb #80681cfa
+# %% ../../nbs/10_pointwise.ipynb #a61fd42e
 def lift(value, x, op): return wrap(np.asarray(number(value, x, op), x.data.dtype), ())
 
 Tensor.__add__, Tensor.__sub__, Tensor.__mul__, Tensor.__truediv__, Tensor.__pow__ = add, sub, mul, div, pow
+
+def assigned(sign, fn, fix):
+    "`x += y` is `x = x + y`, except that a parameter must not become a result."
+    def assign(self, other):
+        if self.node is None or self.node.op is not None: return fn(self, other)
+        raise fault(UnsupportedGradient, f'w {sign}= ... would make w a result and lose the parameter', w=self, other=other, help=f'w.detach().{fix} changes its values')
+    return assign
+
+Tensor.__iadd__, Tensor.__isub__ = assigned('+', add, 'add_(other)'), assigned('-', sub, 'add_(other, alpha=-1)')
+Tensor.__imul__, Tensor.__itruediv__ = assigned('*', mul, 'mul_(s)'), assigned('/', div, 'mul_(1 / s)')
 
 @patch
 def __radd__(self:Tensor, other): return add(self, other)

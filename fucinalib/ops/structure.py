@@ -84,7 +84,7 @@ def insert_axis(x:Tensor,  # any tags
     at, shape = at + (n + 1) * (at < 0), x.shape
     return np.expand_dims(x.data, at), parse(x.tags[:at] + (tag,) + x.tags[at:]), (lambda g: g.reshape(shape),)
 
-# %% ../../nbs/15_structure.ipynb #60b62fab
+# %% ../../nbs/15_structure.ipynb #64021b1f
 @op('structure', view=True, samples=[Sample('row=2 one=1', 'one'), Sample('a=1 row=2 b=1', 'a b')], torch='torch.squeeze',
     mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd')), (TagError, lambda f: f(Tensor([1.], 'd'), 'e')), (TagError, lambda f: f(Tensor([1.], 'd')))])
 def squeeze(x:Tensor,  # any tags
@@ -92,7 +92,7 @@ def squeeze(x:Tensor,  # any tags
            )->Tensor:
     "Without the named axes, which must have size 1; a view. Unlike torch, never without a name."
     drop, shape = locate(x, 'squeeze', *tags), x.shape
-    if not drop: raise fault(TagError, 'squeeze of no axis', x=x, help=f'name those to drop: x.squeeze({" ".join(t for t, n in x.sizes.items() if n == 1) or "d"!r})')
+    if not drop: raise fault(TagError, 'squeeze of no axis', x=x, help=f'name those to drop: x.squeeze({" ".join(ones)!r})' if (ones := [t for t, n in x.sizes.items() if n == 1]) else 'no axis of x has size 1')
     for i in drop:
         if shape[i] != 1: raise fault(InvalidShape, f'squeeze: {x.tags[i]!r} has size {shape[i]}', x=x, help=f'x.select({x.tags[i]}=0) takes one entry of it, x.sum({x.tags[i]!r}) adds them up')
     return x.data.squeeze(drop), without(x.tags, parse(*tags)), (lambda g: g.reshape(shape),)
@@ -329,7 +329,7 @@ def slice(self:Tensor,  # any tags
     if x.node is not None and mode.grad and any(s.step not in (1, None) for s in at): y = y.copy()
     return y, x.tags, (lambda g: Part(at, g),)
 
-# %% ../../nbs/15_structure.ipynb #f1df5ecc
+# %% ../../nbs/15_structure.ipynb #786ae79a
 def getitem(self, where):
     "x[{'t': 0, 'd': slice(1, 3)}]: a number drops its axis, a range keeps it. A view."
     if not isinstance(where, dict): raise positional(self, where)
@@ -345,7 +345,9 @@ def positional(x, where):
     index = where if isinstance(where, tuple) else (where,)
     plain = len(index) <= x.ndim and all(isinstance(i, (int, np.integer, builtins.slice)) and not isinstance(i, bool) for i in index)
     if plain: help = f'x[{{{", ".join(f"{t!r}: {say(i)}" for t, i in zip(x.tags, index) if i != ALL)}}}]'
-    elif isinstance(where, (Tensor, np.ndarray, list)): help = f'x.masked_select(mask), or x.index_select({first!r}, indices)'
+    elif isinstance(where, (Tensor, np.ndarray, list)):
+        chosen = np.asarray(where).dtype == bool
+        help = "x.masked_select(mask, 'found'), x.where(mask, 0.) keeps the shape" if chosen else f'x.index_select({first!r}, indices)'
     else: help = f'x[{{{first!r}: 0}}]'
     return fault(TagError, 'an index needs the name of its axis', x=x, help=help)
 
