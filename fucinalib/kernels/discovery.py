@@ -49,7 +49,7 @@ def choose(name, who='use_backend'):
     "Make `name` the backend; None means the compiled one that ships with the library, where it was built."
     global _name, _active
     if name is None: name = SHIPPED if try_load(SHIPPED) else 'numpy'
-    if name != 'numpy' and (name not in offered() or not load_or_none(name)):
+    if name != 'numpy' and not _loaded.get(name) and (name not in offered() or not load_or_none(name)):
         raise fault(OptionError, f'{who}: unknown backend {name!r}', help=did_you_mean(name, installed(), 'installed'))
     _name, _active = name, {} if name == 'numpy' else load(name)
     return _active
