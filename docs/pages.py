@@ -4,6 +4,7 @@ Write one: `@page('slug', 'Title')` over a function that returns Markdown. It ru
 build goes on and says so at the end.
 """
 import ast, html, re
+from functools import cache
 from pathlib import Path
 
 PAGES = []     # (slug, title, function) in the order of the sidebar
@@ -104,13 +105,18 @@ def raised(call):
     try: return f'no error, but {call()!r}'
     except fl.FucinaError as e: return f'{type(e).__name__}: {e}'
 
+@cache
+def lambdas(path):
+    "The source of a file and its lambda expressions."
+    src = Path(path).read_text()
+    return src, [n for n in ast.walk(ast.parse(src)) if isinstance(n, ast.Lambda)]
+
 def body(f):
     "The source of a lambda's body; None if it cannot be told."
-    src = Path(f.__code__.co_filename).read_text()
+    src, found = lambdas(f.__code__.co_filename)
     at = {(p[0], p[2]) for p in f.__code__.co_positions()}
-    lambdas = (n for n in ast.walk(ast.parse(src)) if isinstance(n, ast.Lambda) and n.lineno == f.__code__.co_firstlineno)
-    found = next((n.body for n in lambdas if (n.body.lineno, n.body.col_offset) in at), None)
-    return found and ast.get_source_segment(src, found)
+    mine = next((n.body for n in found if n.lineno == f.__code__.co_firstlineno and (n.body.lineno, n.body.col_offset) in at), None)
+    return mine and ast.get_source_segment(src, mine)
 
 @page('errors', 'Error gallery')
 def error_gallery():

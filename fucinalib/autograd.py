@@ -317,7 +317,7 @@ def caller(o):
         return t
     return call
 
-# %% ../nbs/03_autograd.ipynb #9752ab66
+# %% ../nbs/03_autograd.ipynb #6ed7a3a2
 def short(o, args, kw):
     "Whether the first tensor among the operands holds 16-bit or 8-bit reals."
     x = args[0] if args else kw.get(o.operands[0]) if o.operands else None
@@ -336,7 +336,9 @@ def in_f32(o, args, kw):
     def wide(a):
         if isinstance(a, (list, tuple)): return type(a)(map(wide, a)) if type(a) in (list, tuple) else a
         return wrap(a.data.astype(F32), a.tags) if isinstance(a, Tensor) and a.data.dtype == kind else a
-    narrow = lambda y: wrap(y.data.astype(kind), y.tags) if isinstance(y, Tensor) and y.data.dtype == F32 and o.half == 'keep' else y
+    def narrow(y):
+        if not (isinstance(y, Tensor) and y.data.dtype == F32 and o.half == 'keep'): return y
+        with np.errstate(all='ignore'): return wrap(y.data.astype(kind), y.tags)
     y = o.call(*map(wide, args), **{k: wide(v) for k, v in kw.items()})
     if isinstance(y, tuple): return type(y)(*map(narrow, y)) if hasattr(y, '_fields') else tuple(map(narrow, y))
     return [narrow(v) for v in y] if isinstance(y, list) else narrow(y)

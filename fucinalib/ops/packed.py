@@ -7,10 +7,11 @@ __all__ = ['MATMUL', 'WRONG', 'BLOCK', 'TERNARY', 'fold_lead', 'readable', 'prod
            'check_sizes', 'matmul', 'PackedWeight', 'patch_packed', 'feature_size', 'pack', 'trits', 'ternary_tags',
            'dot_ternary']
 
-# %% ../../nbs/25_packed.ipynb #22c85fc4
+# %% ../../nbs/25_packed.ipynb #418b3566
 import numpy as np
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
+from ..kernels.pointwise import quiet
 from ..errors import (DTypeError, GradientPackedMatmulUnsupported, InvalidShape, OptionError, ShapeMismatch, TagError, TernaryContractDimNotBlockAligned,
                               UnsupportedView, did_you_mean, fault)
 from ..show import STYLE, chip
@@ -30,7 +31,8 @@ def readable(a):
     (m, k), (s, t), item = a.shape[-2:], a.strides[-2:], a.itemsize
     return a if t == item and s >= k * item or s == item and t >= m * item else np.ascontiguousarray(a)
 
-# %% ../../nbs/25_packed.ipynb #062ef163
+# %% ../../nbs/25_packed.ipynb #8f35bcc4
+@quiet
 def product(a, b):
     "a @ b. A single right matrix makes one product of the whole batch."
     a, b = readable(a), readable(b)
