@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from the registry; run `make export`, do not edit.
 import numpy as np
 from .tensor import Tensor as Tensor
+from .ops.rotary import AxisRange as AxisRange
 from .errors import BackwardAlreadyRun as BackwardAlreadyRun
 from .ops.blocks import BlockTensor as BlockTensor
 from .errors import DTypeError as DTypeError
@@ -23,6 +24,7 @@ from .errors import NoGradientGraph as NoGradientGraph
 from .errors import NonFiniteValue as NonFiniteValue
 from .errors import OptionError as OptionError
 from .ops.packed import PackedWeight as PackedWeight
+from .ops.rotary import RopeTable as RopeTable
 from .errors import ShapeError as ShapeError
 from .errors import ShapeMismatch as ShapeMismatch
 from .errors import TagError as TagError
@@ -424,6 +426,12 @@ def roll(x: Tensor, tag, shift) -> Tensor:
 def roll_by(x: Tensor, tag, offsets) -> Tensor:
     """Every section along an axis turned in a circle by an offset of its own."""
     ...
+def rope(x: Tensor, position, feature, source, mode = 'half', positions = None) -> Tensor:
+    """Pairs of features turned by angles that grow with the position. A table for fewer features than there are turns the first (in 'interleaved_tail' the last) and leaves the rest."""
+    ...
+def rope_table(positions, dim = None, theta = 10000.0, freq_factors = None, inv_freqs = None, inverse = False):
+    """Sines and cosines for rope. Angles are f32 numbers, position / theta**(2i/dim), unless inv_freqs are given."""
+    ...
 def round(x: Tensor) -> Tensor:
     """The nearest whole number, the even one of two, in the type of x."""
     ...
@@ -565,6 +573,9 @@ def view_with_strides(x: Tensor, tags, shape, strides, offset = 0) -> Tensor:
     ...
 def where(x: Tensor, mask: Tensor, other: Tensor | float) -> Tensor:
     """x where the mask is true, other elsewhere. Unlike torch, the values come first, and nothing is stretched."""
+    ...
+def yarn_inv_freqs(dim, theta = 10000.0, factor = 1.0, original_context = 0) -> Tensor:
+    """Radians per position of each pair after YaRN's stretch, f64, for rope_table(.., inv_freqs=..). The paper's factor on the scores is not in them."""
     ...
 def zero_pad2d(x: Tensor, h, w, padding) -> Tensor:
     """A picture with zeros added at its edges, or with its edges cut."""

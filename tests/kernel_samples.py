@@ -175,3 +175,14 @@ SAMPLES.update(
     outer=SimpleNamespace(tol=0, shapes=lambda n: [(1, n), (n % 70 + 1, n), (n, 7)], make=lambda s, shape: [s.any(shape[0]), s.any(shape[1])]),
     dot_last=matrices(lambda s, shape: [s.mild(*shape), s.unit(*shape)], tol=2e-5), dot_mid=cubes(lambda s, shape: [s.mild(*shape), s.unit(*shape)], tol=2e-5),
     batched=SimpleNamespace(tol=2e-5, shapes=lambda n: [(n % 40 + 1, 4, 4, 4), (2, n % 13 + 1, n % 9 + 1, n % 7 + 1)], make=lambda s, shape: [s.unit(*shape[:3]), s.unit(shape[0], *shape[2:])]))
+
+# pairs that turn, each row of angles twice
+def rope_sample(pairs, *rest):
+    "rope on (rows, inner, d) where `pairs(d)` pairs turn."
+    def make(s, shape):
+        n = shape[0] // 2 or 1
+        return [s.mild(*shape), s.unit(n, pairs(shape[2])), s.unit(n, pairs(shape[2])), *rest]
+    return SimpleNamespace(tol=0, shapes=lambda n: [(4, 1, n % 301 + 6), (6, n // 200 + 1, 9), (1, 3, 40)], make=make)
+
+SAMPLES.update(rope_half=rope_sample(lambda d: d // 2, 1.), rope_pairs=rope_sample(lambda d: d // 2, 0, 1.))
+MORE += [('rope_half', rope_sample(lambda d: d // 3, -1.)), ('rope_pairs', rope_sample(lambda d: d // 3, 2, -1.))]
