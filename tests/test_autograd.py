@@ -68,6 +68,13 @@ def test_what_is_kept():
     early, total = run(lambda l: l.item())
     assert early() is None
 
+@pytest.mark.parametrize('arrays,f', [(0, lambda x: x.sum('r')), (0, lambda x: x.mean('r')), (0, lambda x: x.neg()), (0, lambda x: x * 2.), (0, lambda x: x + x), (0, lambda x: x.cumsum('c')), (0, lambda x: x.permute('c r')),
+                                      (1, lambda x: x.relu()), (1, lambda x: x.exp()), (1, lambda x: x.tanh()), (1, lambda x: x.sigmoid()), (1, lambda x: x.sqrt()), (1, lambda x: x.square()), (1, lambda x: x.softmax('c'))])
+def test_rules_keep_what_they_need(arrays, f):
+    "In whole arrays of the operand's size."
+    from fucinalib.graph import held
+    assert sum(held(f(V(np.ones((50, 40), 'f4'), 'r c')).node.rules, 6).values()) <= arrays * 8000 + 400
+
 def test_saved_arrays_are_freed():
     x = V(np.ones(1000, 'f4'), 'd')
     y = x * 3.

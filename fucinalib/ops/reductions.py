@@ -92,7 +92,7 @@ NO_AXIS = [(TagError, lambda f: f(Tensor([[1., 2.]], 'row col'), 'cols'))]
 NO_MASK = [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'row col'), 'col', mask=Tensor([True, False], 'col'))), (DTypeError, lambda f: f(Tensor([1., 2.], 'd'), mask=Tensor([1, 0], 'd'))),
            (OptionError, lambda f: f(Tensor([1., 2.], 'd'), empty=0.))]
 
-# %% ../../nbs/13_reductions.ipynb #493693cc
+# %% ../../nbs/13_reductions.ipynb #7703b55b
 @op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.sum', half='f32')
 def sum(x:Tensor,    # any tags
         *tags,       # axes to add up; none means all
@@ -103,9 +103,10 @@ def sum(x:Tensor,    # any tags
     axes, left = over(x, 'sum', tags)
     if mask is not None: return masked_sum(x, axes, left, mask, empty)
     a = plain(x, 'sum', axes, empty)
-    return total(a, axes), left, (lambda g: repeated(g, axes, a.shape),)
+    shape = a.shape
+    return total(a, axes), left, (lambda g: repeated(g, axes, shape),)
 
-# %% ../../nbs/13_reductions.ipynb #30d35f7c
+# %% ../../nbs/13_reductions.ipynb #690e810b
 @op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.mean', half='f32')
 def mean(x:Tensor,    # any tags
          *tags,       # axes to average over; none means all
@@ -118,8 +119,8 @@ def mean(x:Tensor,    # any tags
     a = plain(x, 'mean', axes, empty)
     n = product([a.shape[i] for i in axes])
     if a.dtype.kind in 'iub': return np.asarray(total(a, axes) / n, 'f4'), left, (None,)
-    share = a.dtype.type(1 / n)
-    return np.asarray(total(a, axes) * share), left, (lambda g: repeated(np.asarray(g * share), axes, a.shape),)
+    share, shape = a.dtype.type(1 / n), a.shape
+    return np.asarray(total(a, axes) * share), left, (lambda g: repeated(np.asarray(g * share), axes, shape),)
 
 # %% ../../nbs/13_reductions.ipynb #12115108
 def real(x, op):

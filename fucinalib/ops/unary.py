@@ -187,17 +187,17 @@ def softplus(x:Tensor,  # any tags, real numbers
     a = floats(x, 'softplus')
     return kernels.softplus(a), x.tags, (lambda g: kernels.softplus_backward(g, a),)
 
-# %% ../../nbs/11_unary.ipynb #72b38200
-TANH = {'none': (kernels.tanh, lambda g, x, y: kernels.tanh_backward(g, y)), 'fast': (kernels.fast_tanh, lambda g, x, y: kernels.fast_tanh_backward(g, x))}
+# %% ../../nbs/11_unary.ipynb #0ca3eadb
+TANH = {'none': (kernels.tanh, lambda x, y: lambda g: kernels.tanh_backward(g, y)), 'fast': (kernels.fast_tanh, lambda x, y: lambda g: kernels.fast_tanh_backward(g, x))}
 
 @op('unary', samples=ANY + [Sample('row=2 col=3', 'fast')], mistakes=REAL + [(OptionError, lambda f: f(Tensor([1.], 'd'), 'quick'))], torch='torch.tanh')
 def tanh(x:Tensor,            # any tags, real numbers
          approximate='none',  # 'none', or 'fast' for a ratio of polynomials
         )->Tensor:
     "The hyperbolic tangent."
-    a, (f, slope) = floats(x, 'tanh'), variant(TANH, approximate, x, 'tanh')
+    a, (f, rule) = floats(x, 'tanh'), variant(TANH, approximate, x, 'tanh')
     y = f(a)
-    return y, x.tags, (lambda g: slope(g, a, y),)
+    return y, x.tags, (rule(a, y),)
 
 def variant(table, name, x, op):
     "The entry called `name`. OptionError with the nearest spelling."
