@@ -176,6 +176,18 @@ SAMPLES.update(
     dot_last=matrices(lambda s, shape: [s.mild(*shape), s.unit(*shape)], tol=2e-5), dot_mid=cubes(lambda s, shape: [s.mild(*shape), s.unit(*shape)], tol=2e-5),
     batched=SimpleNamespace(tol=2e-5, shapes=lambda n: [(n % 40 + 1, 4, 4, 4), (2, n % 13 + 1, n % 9 + 1, n % 7 + 1)], make=lambda s, shape: [s.unit(*shape[:3]), s.unit(shape[0], *shape[2:])]))
 
+# scores with a mask, a slope and a sink of each row, and how many of them count
+def scores(masked, slope=lambda s, rows: np.abs(s.unit(rows)) + .1):
+    def make(s, shape):
+        rows, n = shape
+        at = s.rng.integers(0, 2, rows) if masked else np.full(rows, -1)
+        return [s.any(*shape), 1.5, s.coarse(2, n), at, slope(s, rows), s.any(rows) if masked else np.full(rows, -np.inf, 'f4'), s.rng.integers(1, n + 1, rows) if masked else np.full(rows, n)]
+    return matrices(make, tol=4e-6)
+
+SAMPLES.update(logsumexp_last_backward=matrices(lambda s, shape: [s.mild(*shape), s.any(shape[0]) + 5, s.any(shape[0])], tol=2e-5), softmax_scores=scores(True),
+               softmax_scores_backward=matrices(lambda s, shape: [s.mild(*shape), s.shares(*shape), 1.5, s.rng.integers(1, shape[1] + 1, shape[0])], tol=2e-5))
+MORE += [('softmax_scores', scores(False))]
+
 # pairs that turn, each row of angles twice
 def rope_sample(pairs, *rest):
     "rope on (rows, inner, d) where `pairs(d)` pairs turn."

@@ -4,6 +4,9 @@ from .dispatch import kernel
 from .pointwise import quiet
 
 
+def guarded(m): return np.where(np.isfinite(m), m, m.dtype.type(0))      # x - inf would be NaN where x is inf
+
+
 @kernel()
 @quiet
 def softmax_last(x):
@@ -21,8 +24,8 @@ def softmax_last_backward(g, y):
 @kernel()
 @quiet
 def log_softmax_last(x):
-    "x - log sum exp(x) of each row; a row of -inf gives NaN."
-    d = x - np.max(x, axis=1, keepdims=True)
+    "x - log sum exp(x) of each row; a row of -inf gives NaN; beside inf, which gives NaN, numbers give -inf."
+    d = x - guarded(np.max(x, axis=1, keepdims=True))
     d -= np.log(np.add.reduce(np.exp(d), axis=1, keepdims=True))
     return d
 
@@ -36,6 +39,37 @@ def log_softmax_last_backward(g, y):
 @quiet
 def logsumexp_last(x):
     "log sum exp(x) of each row; a row of -inf gives -inf."
-    m = np.max(x, axis=1)
-    safe = np.where(np.isfinite(m), m, x.dtype.type(0))
-    return safe + np.log(np.add.reduce(np.exp(x - safe[:, None]), axis=1))
+    m = guarded(np.max(x, axis=1))
+    return m + np.log(np.add.reduce(np.exp(x - m[:, None]), axis=1))
+
+@kernel()
+@quiet
+def logsumexp_last_backward(x, y, g):
+    "g exp(x - y); 0 in a row of -inf."
+    return np.exp(x - np.where(np.isneginf(y), y.dtype.type(0), y)[:, None]) * g[:, None]
+
+@kernel()
+@quiet
+def softmax_scores(x, scale, mask, at, slope, sink, limit):
+    """Shares of the first limit[i] numbers of scale x[i] + slope[i] mask[at[i]], and of one more score sink[i] that is not returned. The rest is 0.
+
+    Without a mask every at[i] is -1, without a sink it is -inf."""
+    z, n = x * x.dtype.type(scale), x.shape[1]
+    if at[0] >= 0: z += slope[:, None] * mask[at]
+    later = np.arange(n) >= limit[:, None]
+    np.copyto(z, -np.inf, where=later)
+    m = np.maximum(np.max(z, axis=1), sink)
+    z -= m[:, None]
+    np.exp(z, out=z)
+    z /= (np.add.reduce(z, axis=1) + np.exp(sink - m))[:, None]
+    np.copyto(z, 0, where=later)
+    return z
+
+@kernel()
+@quiet
+def softmax_scores_backward(g, y, scale, limit):
+    "scale y (g - sum g y) over the first limit[i] numbers of each row, 0 behind."
+    inside = np.arange(g.shape[1]) < limit[:, None]
+    g = np.where(inside, g, g.dtype.type(0))
+    d = y * (g - np.add.reduce(g * y, axis=1, keepdims=True)) * g.dtype.type(scale)
+    return np.where(inside, d, g.dtype.type(0))
