@@ -15,10 +15,9 @@ __all__ = ['formats', 'STEP', 'E2M1', 'NONLINEAR', 'PARITY', 'SEVENS', 'THREES',
            'product_kernel', 'multiply', 'planes', 'unplane', 'unpack_planes', 'packed_out', 'tiled_planes',
            'dot_planes', 'dot_planes_low', 'packed_product', 'BlockFormats']
 
-# %% ../../nbs/24a_formats.ipynb #78ce2363
+# %% ../../nbs/24a_formats.ipynb #c9c8ac9a
 import html as _html
 import inspect
-from importlib.resources import files
 import numpy as np
 from ..dtypes import DType, by_name
 from ..errors import DTypeError, fault
@@ -238,11 +237,12 @@ def iq4_xs(d, scales_h, scales_l, qs):
     "d: unit, f16. scales_l, scales_h: 4 low and 2 high bits of 8 scales, less 32. qs: indices in runs of 16. w = d s table[q]"
     return half(d) * ((codes(scales_l, 4) | codes(scales_h, 2) << 4) - 32), NONLINEAR[codes(qs, 4, 16)]
 
-# %% ../../nbs/24a_formats.ipynb #42deb0e0
+# %% ../../nbs/24a_formats.ipynb #54aa07e0
 _books = {}
 
 def book(name):
     "The codebook of an i-format: rows of 8 numbers (4 in iq3)."
+    from importlib.resources import files                    # takes long to import, and few need a codebook
     if not _books: _books.update(np.load(files('fucinalib.kernels') / 'block_tables.npz'))      # MIT, see tools/make_block_tables.py
     return _books[name]
 
