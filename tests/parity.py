@@ -26,13 +26,14 @@ class Case:
     low: float = -2.
     high: float = 2.
     pick: object = None     # takes the part of a result that is compared, e.g. lambda r: r.values
+    fixed: tuple = ()       # names of operands that are constants
 
     def draw(self, seed):
         "Positional and keyword arguments; the described operands are f64 leaves."
         args, kw = Sample(*self.args, low=self.low, high=self.high, **self.kw).draw(seed)
         leaf = lambda a: fl.Tensor(a.data.copy(order='K'), a.tags, requires_grad=self.grad and a.dtype.is_float) if isinstance(a, fl.Tensor) else a
         deep = lambda a: [leaf(v) for v in a] if isinstance(a, list) and a and isinstance(a[0], fl.Tensor) else leaf(a)
-        return [deep(a) for a in args], {k: deep(v) for k, v in kw.items()}
+        return [deep(a) for a in args], {k: v if k in self.fixed else deep(v) for k, v in kw.items()}
 
     def operands(self, args, kw):
         flat = [v for a in [*args, *kw.values()] for v in (a if isinstance(a, list) else [a])]
@@ -57,8 +58,8 @@ class Case:
         return y.detach().numpy(), [np.zeros(t.shape) if t.grad is None else t.grad.numpy() for t in ts if t.requires_grad]
 
 
-def case(op, *args, torch, tags=None, grad=True, tol=1e-6, live=False, low=-2., high=2., pick=None, **kw):
-    return Case(op, args, kw, torch, tags, grad, tol, live, low, high, pick)
+def case(op, *args, torch, tags=None, grad=True, tol=1e-6, live=False, low=-2., high=2., pick=None, fixed=(), **kw):
+    return Case(op, args, kw, torch, tags, grad, tol, live, low, high, pick, fixed)
 
 
 def weights(shape):
