@@ -7,6 +7,7 @@ import ast, html, re
 from functools import cache
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
 PAGES = []     # (slug, title, function) in the order of the sidebar
 PROBLEMS = []  # what a page found wrong with the library; the build lists it and fails
 CHAPTERS = []  # (folder, file stem, title, module), filled in by build.py before the pages are made
@@ -48,23 +49,85 @@ def chapters_of(ops):
     return ', '.join(f'[{title}](../{folder}/{stem}.ipynb)' for folder, stem, title, mod in CHAPTERS if f'fucinalib.{mod}' in mods)
 
 
+def stored():
+    "Operation -> (cases, largest difference) beside the stored results of torch, or of NumPy and plain loops where torch has no such operation."
+    import sys
+    import numpy as np
+    if (tests := str(ROOT/'tests')) not in sys.path: sys.path.append(tests)
+    import parity
+    found = {}
+    for family in parity.families():
+        kept = np.load(parity.GOLDEN/f'{family}.npz')
+        for i, c in enumerate(parity.cases(family)):
+            if c.live: continue
+            mine, right = np.asarray(c.ours(i)[0].data, 'f8'), np.asarray(kept[f'{i}'], 'f8')
+            with np.errstate(all='ignore'): off = np.where((mine == right) | np.isnan(mine) & np.isnan(right), 0, np.abs(mine - right)).max(initial=0)
+            n, most = found.get(c.op, (0, 0.))
+            found[c.op] = n + 1, max(most, off)
+    return found
+
+def worked(name):
+    "How many worked examples of the specification call an operation."
+    import json
+    calls = [v['call'] for v in json.loads((ROOT/'tests/data/vectors.json').read_text())]
+    return sum(bool(re.search(rf'\b{name}\(', c)) for c in calls)
+
+def exercises(ops):
+    "Links to the exercises of the chapters that define these operations."
+    mods, found = {o.module for o in ops}, []
+    for folder, stem, _, mod in CHAPTERS:
+        if f'fucinalib.{mod}' not in mods: continue
+        for number in dict.fromkeys(re.findall(r"exercise\('([\w.]+)'", (ROOT/folder/f'{stem}.ipynb').read_text())): found.append(f'[{number}](../{folder}/{stem}.ipynb)')
+    return ' '.join(found)
+
+def drawn(op):
+    "The graph of an operation's first sample as SVG; empty where there is none to draw."
+    from build import inline_svg
+    if not op.differentiable or not op.samples: return ''
+    args, kw = op.samples[0].draw(requires_grad=True)
+    y = op.call(*args, **kw)
+    y = y[0] if isinstance(y, (tuple, list)) else y
+    if y.node is None: return ''
+    made = y.graph()._repr_mimebundle_(None, None)
+    return made.get('text/html') or inline_svg(made['image/svg+xml'])
+
+
 @page('op-table', 'Table of operations')
 def op_table():
     from fucinalib.reference import row
-    out, count = [], 0
+    out, count, beside = [], 0, stored()
     for family, ops in by_family().items():
         rows = []
         for op in sorted(ops, key=lambda o: o.name):
-            try: _, doc, proof, torch, kernel = row(op)
+            try: _, doc, proof, torch, kernels = row(op)
             except Exception as e: PROBLEMS.append(f'table of operations, {op.name}: {type(e).__name__}: {e}'); continue
-            rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), proof,
-                         f'`{torch.removeprefix("torch.")}`' if torch else '', kernel)); count += 1
-        out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '',
-                ':::{container} optable', table(['operation', 'what it does', 'gradcheck', 'in torch', 'kernel'], rows), ':::', '']
-    intro = (f'The {count} operations of the registry. The third column was computed while this page was built: how many slopes '
-             'were compared with finite differences in double precision, and the largest difference. The last one says which '
-             'have a compiled kernel.\n')
+            cases, off = beside.get(op.name, (0, 0.))
+            rival = f'`{torch.removeprefix("torch.")}`' if torch != 'none' else 'no counterpart in torch'
+            kinds = ', '.join(dict.fromkeys(kind.__name__ for kind, _ in op.mistakes)) or 'takes anything'
+            rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), f'{worked(op.name)} worked, {len(op.samples)} samples', proof,
+                         f'{rival}: {cases} cases within {off:.0e}' if cases else rival, kernels,
+                         f'[{kinds}](#mistake-{op.name})' if op.mistakes else kinds, f'[graph](#graph-{op.name})' if op.differentiable and op.samples else 'a constant', exercises([op]) or 'none'))
+            count += 1
+        out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '', ':::{container} optable',
+                table(['operation', 'what it does', 'examples', 'gradcheck', 'beside torch', 'kernels', 'must fail', 'picture', 'exercises'], rows), ':::', '']
+    intro = (f'The {count} operations of the registry; what the cells say was computed while this page was built. *Gradcheck*: how many slopes were compared with finite differences '
+             'in double precision, and the largest difference. *Beside torch*: the counterpart, stored results that ours was compared with (torch made them; NumPy or a plain loop where torch has '
+             'no such operation) and the largest difference. *Kernels*: what its samples ran; every kernel has a NumPy form.\n')
+    named = lambda built: built if built.startswith('rule: ') else ', '.join(f'`{n}`' for n in built.split())
+    rows = [line.split('\t') for line in (ROOT/'tests/data/rows.tsv').read_text().splitlines()[1:]]
+    out += ['## By row of the specification\n', 'A row is an operation, an option of one, or a rule.\n', table(['row', 'section', 'built as'], [(row, section, named(built)) for row, section, built in rows])]
     return '\n'.join([intro] + out)
+
+
+@page('op-pictures', 'Pictures of the operations')
+def op_pictures():
+    out = ['What each operation records when its first sample is computed.\n']
+    for ops in by_family().values():
+        for op in sorted(ops, key=lambda o: o.name):
+            try: svg = drawn(op)
+            except Exception as e: PROBLEMS.append(f'picture of {op.name}: {type(e).__name__}: {e}'); continue
+            if svg: out += [f'(graph-{op.name})=\n## {op.name}\n', svg, '']
+    return '\n'.join(out)
 
 
 ERRORS = [  # (what went wrong, code whose last line raises)
@@ -137,8 +200,10 @@ def error_gallery():
                 code = re.sub(rf'\b{f}\(', f'fl.{op.name}(', body(mistake) or f'{f}(...)', count=1)
                 shown.setdefault(re.sub(rf'\b{op.name}\b', 'op', message), [code, message, []])[2].append(op.name)
         if shown: out.append(f'## Operations: {family}\n')
+        linked = set()
         for code, message, names in shown.values():
-            out.append(fault(code, message))
+            out += [*(f'(mistake-{n})=' for n in dict.fromkeys(names) if n not in linked), fault(code, message)]
+            linked.update(names)
             if more := [f'`{n}`' for n in dict.fromkeys(names) if n != names[0]]: out.append(f'{{.also}}\nLikewise {", ".join(more)}.\n')
     return '\n'.join(out)
 

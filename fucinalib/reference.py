@@ -1,5 +1,6 @@
 """What the registry says of the operations: the table each chapter ends with, and the pages of the site."""
-import html as _html
+import html as _html, re
+import numpy as np
 from fucinalib import kernels
 from fucinalib.autograd import GradReport, enable_grad, gradcheck, registry
 
@@ -23,7 +24,7 @@ def verdict(o,          # an Op of the registry
 
 class OpTable:
     "Rows of operations, as text or HTML."
-    head = 'operation', 'what it does', 'gradcheck', 'in torch', 'kernel'
+    head = 'operation', 'what it does', 'gradcheck', 'in torch', 'kernels'
 
     def __init__(self, ops): self.rows = [row(o) for o in ops]
     def __len__(self): return len(self.rows)
@@ -39,12 +40,30 @@ class OpTable:
         return '\n'.join([bar(self.head), bar(['---'] * len(self.head)), *map(bar, self.rows)])
 
 
+FORM = re.compile(r'(_(last|mid|row|col|scalar|backward|back))*_?$')      # sum_last and sum_mid are both sum
+
+
+def kernels_of(o,  # an Op of the registry
+              )->list:
+    "The kernels its samples run in f32, forward and backward, compiled or not; each named once, whatever its form."
+    before, floors = kernels.stats.copy(), {k: k.floor for k in kernels.table.values()}
+    try:
+        for k in floors: k.floor = 0
+        for i, sample in enumerate(o.samples):
+            args, kw = sample.draw(seed=i, dtype='f32', requires_grad=o.differentiable)
+            with enable_grad(): results = o.call(*args, **kw)
+            for y in results if isinstance(results, (tuple, list)) else [results]:
+                if getattr(y, 'node', None) is not None: y.backward(np.ones(y.shape))
+    finally:
+        for k, floor in floors.items(): k.floor = floor
+    return sorted({FORM.sub('', k if isinstance(k, str) else k[0]) for k in kernels.stats - before})
+
+
 def row(o):
     "One line of the table."
     report = verdict(o)
     proof = f'{report.checked} slopes, {report.max_abs_error:.0e}' if report else 'no gradient' if not o.differentiable else 'by its parts'
-    called = [p for p in o.signature.parameters]
-    return (f'{o.name}({", ".join(called)})', (o.doc.splitlines() or [''])[0], proof, o.torch or '', 'yes' if any(k == o.name or k.startswith(o.name + '_') for k in kernels.table) else '')
+    return f'{o.name}({", ".join(o.signature.parameters)})', (o.doc.splitlines() or [''])[0], proof, o.torch or 'none', ' '.join(kernels_of(o)) or ('a view' if o.view else 'NumPy')
 
 
 def op_table(family=None,  # a family of the registry, or None for all

@@ -26,3 +26,11 @@ def test_vector(v):
     if 'grad' in v:
         y.sum().backward()
         for k, g in v['grad'].items(): np.testing.assert_array_equal(names[k].grad.numpy(), g)
+
+
+ROWS = [line.split('\t') for line in (Path(__file__).parent / 'data/rows.tsv').read_text().splitlines()[1:]]
+
+@pytest.mark.parametrize('row,names', [(row, built) for row, _, built in ROWS if not built.startswith('rule: ')], ids=lambda v: v)
+def test_row_is_built(row, names):
+    "Every row of the operation tables is a name of the library, or a rule that it keeps."
+    for name in names.split(): assert name in fl.registry or hasattr(fl, name) or hasattr(fl.Tensor, name), f'{row}: no {name}'
