@@ -8,7 +8,7 @@ from difflib import get_close_matches
 __all__ = ['FucinaError', 'TagError', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
-           'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported', 'GradientQuantizedMatmulUnsupported',
+           'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported', 'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
            'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError']      # fault, closest and did_you_mean are for the inside
 
 
@@ -43,6 +43,7 @@ class UnsupportedGradient(GradError): "This operation has no gradient and would 
 class GradientCastUnsupported(UnsupportedGradient): "No gradient passes through this change of number type."
 class GradientPackedMatmulUnsupported(UnsupportedGradient): "No gradient passes through a product with a packed weight."
 class GradientQuantizedMatmulUnsupported(UnsupportedGradient): "No gradient passes through a product with a packed quantised weight."
+class GradientPreparedConv2dUnsupported(UnsupportedGradient): "No gradient passes through a convolution with prepared weights."
 
 class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
 

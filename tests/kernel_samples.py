@@ -4,6 +4,8 @@ import numpy as np
 
 EDGES = np.array([0., -0., np.nan, np.inf, -np.inf, 1e-40, -1e-40, 3e38, -3e38, 88.5, -88.5, 1., -1., 100., -100.], 'f4')
 
+CHANCES = np.array([0., -0., 1., 1e-7, 1 - 1e-7, np.nan, 1e-40], 'f4')
+
 
 class Source:
     "Numbers of one kind each; with `edges` a few of them are NaN, inf, zero, tiny or huge."
@@ -23,6 +25,7 @@ class Source:
     def positive(self, *shape): return self.finish(np.exp(self.rng.standard_normal(shape)).astype('f4'))
     def coarse(self, *shape): return self.finish(self.rng.integers(-3, 4, shape).astype('f4'))     # with ties
     def unit(self, *shape): return self.rng.uniform(-.9, .9, shape).astype('f4')
+    def chance(self, *shape): return self.sprinkle(self.rng.random(shape, dtype='f4'), CHANCES)
     def mask(self, *shape): return self.rng.random(shape) < .5
 
     def shares(self, *shape):
@@ -198,3 +201,58 @@ def rope_sample(pairs, *rest):
 
 SAMPLES.update(rope_half=rope_sample(lambda d: d // 2, 1.), rope_pairs=rope_sample(lambda d: d // 2, 0, 1.))
 MORE += [('rope_half', rope_sample(lambda d: d // 3, -1.)), ('rope_pairs', rope_sample(lambda d: d // 3, 2, -1.))]
+
+# losses: labels, of which some do not count; a prediction beside its target, with every loss or only the sums
+def labelled(smoothing, back=False):
+    def make(s, shape):
+        rows, n = shape
+        labels = s.rng.integers(-1, n, rows)
+        if not back: return [s.mild(*shape), labels, smoothing]
+        x = s.mild(*shape)
+        return [x, s.unit(rows), labels, x.max(1), np.abs(s.unit(rows)) / n + np.float32(.1 / n), smoothing]
+    return matrices(make, tol=2e-5)
+
+SAMPLES.update(cross_entropy=labelled(0.), cross_entropy_backward=labelled(0., True),
+               mse_loss=flat('mild mild', True, tol=2e-5), huber_loss=flat('mild mild', .7, True, tol=2e-5), bce_loss=flat('chance chance', True, tol=2e-5), bce_loss_logits=flat('mild chance', True, tol=2e-5),
+               kl_div_loss=flat('mild chance', True, tol=2e-5), kl_div_loss_log=flat('mild unit', True, tol=2e-5),
+               mse_loss_backward=flat('any any', .3), huber_loss_backward=flat('any any', .7, .3), bce_loss_backward=flat('chance chance', .3), bce_loss_logits_backward=flat('any chance', .3))
+MORE += [('cross_entropy', labelled(.1)), ('cross_entropy_backward', labelled(.1, True)), ('mse_loss', flat('mild mild', False, tol=2e-5)), ('bce_loss', flat('chance chance', False, tol=2e-5))]
+
+# windows over images (n, h, w c)
+def seen_by(make, tol=0, window=(2, 3, 2, 1, 1, 2, 1, 1)):
+    "A kernel on images under a window kh kw sh sw ph pw dh dw; make gets the images, their sizes and all that fixes the windows."
+    kh, kw, sh, sw, ph, pw, dh, dw = window
+    fit = lambda n, k, s, p, d: (n + 2 * p - d * (k - 1) - 1) // s + 1
+    def build(s, shape):
+        m, h, w, c = shape
+        return make(s, m, h, w, c, (*window, fit(h, kh, sh, ph, dh), fit(w, kw, sw, pw, dw)))
+    return SimpleNamespace(tol=tol, shapes=lambda n: [(n // 2 % 2 + 1, n % 4 + 3, n % 5 + 3, n % 3 + 1)] if n < 100 else [(2, n % 11 + 9, n % 7 + 8, n % 17 + 3)], make=build)
+
+WIDE = (3, 2, 1, 2, 2, 0, 1, 2)
+for at, into in ((seen_by, SAMPLES), (lambda make, tol=0: seen_by(make, tol, WIDE), {})):
+    into.update(
+        columns=at(lambda s, m, h, w, c, g: [s.any(m, h, w * c), c, *g]), columns_back=at(lambda s, m, h, w, c, g: [s.mild(m * g[8] * g[9], g[0] * g[1] * c), m, h, w, c, *g], 2e-6),
+        depthwise=at(lambda s, m, h, w, c, g: [s.mild(m, h, w * c), s.unit(g[0] * g[1], c), c, *g], 4e-6), depthwise_back=at(lambda s, m, h, w, c, g: [s.mild(m, g[8], g[9] * c), s.unit(g[0] * g[1], c), h, w, c, *g], 4e-6),
+        depthwise_filters=at(lambda s, m, h, w, c, g: [s.unit(m, g[8], g[9] * c), s.mild(m, h, w * c), c, *g], 1e-4))
+    if into is not SAMPLES: MORE += list(into.items())
+
+pools = lambda make, tol=0, window=(2, 3, 2, 1, 1, 2, 1, 1): seen_by(lambda s, m, h, w, c, g: make(s, m, h, w, c, (*g[:6], *g[8:])), tol, window)
+for window in ((2, 3, 2, 1, 1, 2, 1, 1), (2, 2, 2, 2, 0, 0, 1, 1)):
+    made_of = dict(
+        max_pool=pools(lambda s, m, h, w, c, g: [s.coarse(m, h, w * c), c, *g], 0, window), avg_pool=pools(lambda s, m, h, w, c, g: [s.mild(m, h, w * c), c, *g], 1e-6, window),
+        max_pool_back=pools(lambda s, m, h, w, c, g: [s.mild(m, g[6], g[7] * c), s.rng.integers(0, g[0] * g[1], (m, g[6], g[7] * c)).astype('i4'), h, w, c, *g], 1e-6, window),
+        avg_pool_back=pools(lambda s, m, h, w, c, g: [s.mild(m, g[6], g[7] * c), h, w, c, *g], 1e-6, window))
+    if window[0] == window[1]: MORE += list(made_of.items())
+    else: SAMPLES.update(made_of)
+
+of_image = lambda make, tol=0: seen_by(lambda s, m, h, w, c, g: make(s, m, h, w, c), tol)
+half = lambda n: (n + 1) // 2
+SAMPLES.update(
+    tiles=of_image(lambda s, m, h, w, c: [s.mild(m, h, w * c), c, 1, 2, half(h), half(w + 2)]), tiles_of_gradient=of_image(lambda s, m, h, w, c: [s.mild(m, h, w * c), c]),
+    untiled=of_image(lambda s, m, h, w, c: [s.mild(16, m * half(h) * half(w) * c), s.unit(c), 1, m, h, w], 1e-6),
+    doubled=of_image(lambda s, m, h, w, c: [s.any(m, h, w * c), c]), doubled_back=of_image(lambda s, m, h, w, c: [s.mild(m, 2 * h, 2 * w * c), c]),
+    prelu=matrices(lambda s, shape: [s.any(*shape), s.unit(shape[1])]), prelu_back=matrices(lambda s, shape: [s.unit(*shape), s.mild(*shape), s.unit(shape[1])], 1e-4),
+    channel_affine=matrices(lambda s, shape: [s.any(*shape), s.unit(shape[1]), s.any(shape[1])]), channel_affine_back=matrices(lambda s, shape: [s.unit(*shape), s.mild(*shape), s.any(shape[1])], 1e-4))
+MORE += [('untiled', of_image(lambda s, m, h, w, c: [s.mild(16, m * half(h) * half(w) * c), s.unit(c), 0, m, h, w], 1e-6)), ('tiles', of_image(lambda s, m, h, w, c: [s.mild(m, h, w * c), c, -1, 0, half(h), half(w) + 1]))]
+SAMPLES.update(sort_keys=matrices(lambda s, shape: [s.any(*shape).view('i4'), 0], tol=0), take_rows=cubes(lambda s, shape: [s.any(*shape), s.rng.integers(0, shape[1], 5)], tol=0))
+MORE += [('sort_keys', matrices(lambda s, shape: [s.coarse(*shape).view('i4'), 1], tol=0)), ('topk_last', matrices(lambda s, shape: [s.coarse(*shape), (shape[1] + 1) // 2]))]

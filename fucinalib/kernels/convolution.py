@@ -1,0 +1,124 @@
+"""Windows over images. An image batch is (n, h, w c): a row holds its pixels one after the other, a pixel its c channels.
+
+Sizes that many kernels share, in this order: kh kw the window, sh sw its steps, ph pw the rows and columns of zeros before the image, dh dw how far
+the taps of a window are apart, oh ow how many windows there are down and across. How many zeros follow the image is what oh and ow need.
+"""
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from .dispatch import kernel
+from .pointwise import quiet
+
+
+def border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, value=0):
+    "The part of the images that the windows see, with a border of `value` where they reach beyond: (n, rows, columns, c)."
+    m, h, w = x.shape[0], x.shape[1], x.shape[2] // c
+    rows, cols = (oh - 1) * sh + (kh - 1) * dh + 1, (ow - 1) * sw + (kw - 1) * dw + 1
+    x = x.reshape(m, h, w, c)
+    if (ph, pw, h, w) == (0, 0, rows, cols): return x
+    full = np.full((m, rows, cols, c), value, x.dtype)
+    a, b, l, r = max(0, ph), min(rows, h + ph), max(0, pw), min(cols, w + pw)
+    if a < b and l < r: full[:, a:b, l:r] = x[:, a - ph:b - ph, l - pw:r - pw]
+    return full
+
+
+def windows(full, kh, kw, sh, sw, dh, dw, oh, ow):
+    "A view of a bordered batch: (n, oh, ow, kh, kw, c). Windows overlap in memory."
+    n, y, x, c = full.strides
+    return as_strided(full, (len(full), oh, ow, kh, kw, full.shape[3]), (n, y * sh, x * sw, y * dh, x * dw, c))
+
+
+def taps(full, kh, kw, sh, sw, dh, dw, oh, ow):
+    "For each tap its place in the window and a view of what all windows see there: (n, oh, ow, c)."
+    for ky in range(kh):
+        for kx in range(kw):
+            yield ky * kw + kx, full[:, ky * dh:ky * dh + (oh - 1) * sh + 1:sh, kx * dw:kx * dw + (ow - 1) * sw + 1:sw]
+
+
+def gather(parts, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, dtype):
+    "Images (m, h, w c) to which every tap k has added parts(k), which is (m, oh, ow, c): the adjoint of looking through windows."
+    rows, cols = (oh - 1) * sh + (kh - 1) * dh + 1, (ow - 1) * sw + (kw - 1) * dw + 1
+    full = np.zeros((m, rows, cols, c), dtype)
+    for k, seen in taps(full, kh, kw, sh, sw, dh, dw, oh, ow): seen += parts(k)
+    x = np.zeros((m, h, w, c), dtype)
+    a, b, l, r = max(0, ph), min(rows, h + ph), max(0, pw), min(cols, w + pw)
+    if a < b and l < r: x[:, a - ph:b - ph, l - pw:r - pw] = full[:, a:b, l:r]
+    return x.reshape(m, h, w * c)
+
+
+@kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow: [((len(x) * oh * ow, kh * kw * c), x.dtype)])
+def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
+    "One row for each window: its taps, row by row, each with its channels."
+    full = border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
+    return windows(full, kh, kw, sh, sw, dh, dw, oh, ow).reshape(len(x) * oh * ow, kh * kw * c)
+
+@kernel(out=lambda col, m, h, w, c, *rest: [((m, h, w * c), col.dtype)])
+@quiet
+def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
+    "The adjoint of columns: every entry is added to the pixel it was read from."
+    parts = col.reshape(m, oh, ow, kh * kw, c)
+    return gather(lambda k: parts[:, :, :, k], m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, col.dtype)
+
+
+@kernel(out=lambda x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow: [((len(x), oh, ow * c), x.dtype)])
+@quiet
+def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
+    "Each channel under a filter of its own; f is (kh kw, c)."
+    y = np.zeros((len(x), oh, ow, c), x.dtype)
+    for k, seen in taps(border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow), kh, kw, sh, sw, dh, dw, oh, ow): y += seen * f[k]
+    return y.reshape(len(x), oh, ow * c)
+
+@kernel(out=lambda g, f, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
+@quiet
+def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
+    "The gradient of x in depthwise."
+    v = g.reshape(len(g), oh, ow, c)
+    return gather(lambda k: v * f[k], len(g), h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, g.dtype)
+
+@kernel(out=lambda g, x, c, kh, kw, *rest: [((kh * kw, c), g.dtype)])
+@quiet
+def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
+    "The gradient of f in depthwise."
+    v = g.reshape(len(g), oh, ow, c)
+    full = border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
+    return np.stack([(v * seen).sum(1).sum((0, 1)) for _, seen in taps(full, kh, kw, sh, sw, dh, dw, oh, ow)])
+
+
+# Winograd's F(2x2, 3x3): tiles of 4x4 that overlap by two become 16 planes, planes become 2x2 results
+
+ALONG = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]], 'f4')     # mixes four pixels
+BACK = np.array([[1, 1, 1, 0], [0, 1, -1, -1]], 'f4')                                     # two results of four products
+
+
+@kernel(out=lambda x, c, ph, pw, th, tw: [((16, len(x) * th * tw * c), x.dtype)])
+@quiet
+def tiles(x, c, ph, pw, th, tw):
+    "The images in tiles of 4x4, one every two pixels, transformed: 16 planes, each with one pixel of every tile."
+    full = border(x, c, 4, 4, 2, 2, ph, pw, 1, 1, th, tw)
+    d = windows(full, 4, 4, 2, 2, 1, 1, th, tw)                     # n th tw 4 4 c
+    rows = np.stack([d[:, :, :, 0] - d[:, :, :, 2], d[:, :, :, 1] + d[:, :, :, 2], d[:, :, :, 2] - d[:, :, :, 1], d[:, :, :, 1] - d[:, :, :, 3]])
+    a, b, p, q = (rows[:, :, :, :, i] for i in range(4))
+    return np.stack([a - p, b + p, p - b, b - q], 1).reshape(16, -1)
+
+@kernel(out=lambda v, bias, relu, m, oh, ow: [((m, oh, ow * len(bias)), v.dtype)])
+@quiet
+def untiled(v, bias, relu, m, oh, ow):
+    "Planes back to images of oh x ow pixels, plus a bias for each channel, cut at 0 if relu is 1."
+    th, tw, c = (oh + 1) // 2, (ow + 1) // 2, len(bias)
+    v = v.reshape(4, 4, m, th, tw, c)
+    rows = np.stack([v[0] + v[1] + v[2], v[1] - v[2] - v[3]], 3)     # 4 m th 2 tw c
+    y = np.stack([rows[0] + rows[1] + rows[2], rows[1] - rows[2] - rows[3]], 4) + bias
+    y = y.reshape(m, 2 * th, 2 * tw * c)[:, :oh, :ow * c]
+    return np.maximum(y, v.dtype.type(0)) if relu else np.ascontiguousarray(y)
+
+@kernel(out=lambda g, c: [((16, len(g) * ((g.shape[1] + 1) // 2) * ((g.shape[2] // c + 1) // 2) * c), g.dtype)])
+@quiet
+def tiles_of_gradient(g, c):
+    "The adjoint of untiled without bias: 16 planes of a gradient in images."
+    m, oh, ow = len(g), g.shape[1], g.shape[2] // c
+    th, tw = (oh + 1) // 2, (ow + 1) // 2
+    full = np.zeros((m, 2 * th, 2 * tw, c), g.dtype)
+    full[:, :oh, :ow] = g.reshape(m, oh, ow, c)
+    a, b = full[:, ::2], full[:, 1::2]
+    rows = np.stack([a, a + b, a - b, -b])                          # 4 m th 2tw c
+    a, b = rows[:, :, :, ::2], rows[:, :, :, 1::2]
+    return np.stack([a, a + b, a - b, -b], 1).reshape(16, -1)

@@ -1,0 +1,296 @@
+"""Convolutions on images (n, h, w c): a row holds its pixels, a pixel its c channels. k and s are sizes and steps of the window, p the rows and
+columns of zeros before the image, d how far the taps of a window are apart, o how many windows there are. Every output row is made by one thread."""
+import numpy as np
+
+ZERO = np.float32(0)
+
+
+def inside(first, step, taps, n):
+    "Which taps of a window that starts at `first` lie within n: from, to."
+    lo = 0 if first >= 0 else min(taps, (step - 1 - first) // step)
+    hi = max(lo, min(taps, (n - first + step - 1) // step)) if n > first else lo
+    return lo, hi
+
+def rest(i, n): return i - i // n * n
+
+
+def _copy(x, at, y, to, n):
+    for j in range(n):
+        y[to + j] = x[at + j]
+
+def _zero(y, lo, hi):
+    for j in range(lo, hi):
+        y[j] = ZERO
+
+def _add(x, at, y, to, n):
+    for j in range(n):
+        y[to + j] += x[at + j]
+
+def _add_times(x, at, w, y, to, n):
+    for j in range(n):
+        y[to + j] += x[at + j] * w[j]
+
+
+def _window(x, y, c, kh, kw, top, left, dh, dw):
+    "One window of the image x as the row y."
+    a, b = inside(top, dh, kh, x.shape[0])
+    l, r = inside(left, dw, kw, x.shape[1] // c)
+    _zero(y, 0, a * kw * c)
+    _zero(y, b * kw * c, kh * kw * c)
+    for ky in range(a, b):
+        i = top + ky * dh
+        base = ky * kw * c
+        _zero(y, base, base + l * c)
+        _zero(y, base + r * c, base + kw * c)
+        if dw == 1:
+            _copy(x[i], (left + l) * c, y, base + l * c, (r - l) * c)
+        else:
+            for kx in range(l, r):
+                _copy(x[i], (left + kx * dw) * c, y, base + kx * c, c)
+
+#pythran export columns(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
+def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
+    rows = x.shape[0] * oh
+    #omp parallel for
+    for t in range(rows):
+        n = t // oh
+        top = rest(t, oh) * sh - ph
+        for ox in range(ow):
+            _window(x[n], y[t * ow + ox], c, kh, kw, top, ox * sw - pw, dh, dw)
+
+
+def _unwindow(col, x, c, ky, kw, left, dw):
+    "Add the taps of row ky of a window to a row of the image."
+    l, r = inside(left, dw, kw, x.shape[0] // c)
+    base = ky * kw * c
+    if dw == 1:
+        _add(col, base + l * c, x, (left + l) * c, (r - l) * c)
+    else:
+        for kx in range(l, r):
+            _add(col, base + kx * c, x, (left + kx * dw) * c, c)
+
+#pythran export columns_back(float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
+    #omp parallel for
+    for t in range(m * h):
+        n = t // h
+        i = rest(t, h)
+        _zero(x[n, i], 0, w * c)
+        for ky in range(kh):
+            first = i + ph - ky * dh
+            oy = first // sh
+            if first >= 0 and oy * sh == first and oy < oh:
+                for ox in range(ow):
+                    _unwindow(col[(n * oh + oy) * ow + ox], x[n, i], c, ky, kw, ox * sw - pw, dw)
+
+
+# one filter for each channel; w is (kh kw, c)
+
+def _lane(x, w, y, c, kw, ky, sw, pw, dw):
+    "Add row ky of the filters over a row of the image to a row of results."
+    for ox in range(y.shape[0] // c):
+        left = ox * sw - pw
+        l, r = inside(left, dw, kw, x.shape[0] // c)
+        for kx in range(l, r):
+            _add_times(x, (left + kx * dw) * c, w[ky * kw + kx], y, ox * c, c)
+
+#pythran export depthwise(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
+    m, h, w = x.shape
+    #omp parallel for
+    for t in range(m * oh):
+        n = t // oh
+        oy = rest(t, oh)
+        top = oy * sh - ph
+        _zero(y[n, oy], 0, ow * c)
+        a, b = inside(top, dh, kh, h)
+        for ky in range(a, b):
+            _lane(x[n, top + ky * dh], f, y[n, oy], c, kw, ky, sw, pw, dw)
+
+
+def _unlane(g, w, x, c, kw, ky, sw, pw, dw):
+    for ox in range(g.shape[0] // c):
+        left = ox * sw - pw
+        l, r = inside(left, dw, kw, x.shape[0] // c)
+        for kx in range(l, r):
+            _add_times(g, ox * c, w[ky * kw + kx], x, (left + kx * dw) * c, c)
+
+#pythran export depthwise_back(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
+    m = g.shape[0]
+    #omp parallel for
+    for t in range(m * h):
+        n = t // h
+        i = rest(t, h)
+        _zero(x[n, i], 0, w * c)
+        for ky in range(kh):
+            first = i + ph - ky * dh
+            oy = first // sh
+            if first >= 0 and oy * sh == first and oy < oh:
+                _unlane(g[n, oy], f, x[n, i], c, kw, ky, sw, pw, dw)
+
+
+def _tap_sum(g, x, part, c, kx, sw, pw, dw):
+    for ox in range(g.shape[0] // c):
+        at = ox * sw - pw + kx * dw
+        if at >= 0 and at * c < x.shape[0]:
+            for j in range(c):
+                part[j] += g[ox * c + j] * x[at * c + j]
+
+#pythran export depthwise_filters(float32[:,:,:] order(C), float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
+def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
+    m, h, w = x.shape
+    #omp parallel for
+    for k in range(kh * kw):
+        ky = k // kw
+        kx = rest(k, kw)
+        _zero(f[k], 0, c)
+        part = np.zeros(c, np.float32)
+        for n in range(m):
+            for oy in range(oh):
+                i = oy * sh - ph + ky * dh
+                if i >= 0 and i < h:
+                    _zero(part, 0, c)
+                    _tap_sum(g[n, oy], x[n, i], part, c, kx, sw, pw, dw)
+                    _add(part, 0, f[k], 0, c)
+
+
+# Winograd's F(2x2, 3x3): a tile of 4x4 becomes 16 planes, 16 planes become a tile of 2x2
+
+def _minus(a, b, y, at, n):
+    for j in range(n):
+        y[at + j] = a[j] - b[j]
+
+def _plus(a, b, y, at, n):
+    for j in range(n):
+        y[at + j] = a[j] + b[j]
+
+def _across(m, at, c, y0, y1, y2, y3, to):
+    for j in range(c):
+        y0[to + j] = m[at + j] - m[at + 2 * c + j]
+        y1[to + j] = m[at + c + j] + m[at + 2 * c + j]
+    for j in range(c):
+        y2[to + j] = m[at + 2 * c + j] - m[at + c + j]
+        y3[to + j] = m[at + c + j] - m[at + 3 * c + j]
+
+def _plane_row(m, y0, y1, y2, y3, c, tw, t):
+    for k in range(tw):
+        _across(m, 2 * k * c, c, y0, y1, y2, y3, (t + k) * c)
+
+def _load(x, rows, top, skip, to, n):
+    for i in range(rows.shape[0]):
+        if top + i >= 0 and top + i < x.shape[0]:
+            _copy(x[top + i], skip, rows[i], to, n)
+
+def _mix(rows, mixed, wide):
+    for j in range(wide):
+        mixed[0, j] = rows[0, j] - rows[2, j]
+        mixed[1, j] = rows[1, j] + rows[2, j]
+    for j in range(wide):
+        mixed[2, j] = rows[2, j] - rows[1, j]
+        mixed[3, j] = rows[1, j] - rows[3, j]
+
+def _strip(x, v, c, top, skip, to, n, tw, t):
+    "The tiles of four rows of the image x, of which v takes planes from tile t on."
+    rows = np.zeros((4, (2 * tw + 2) * c), np.float32)
+    mixed = np.empty((4, (2 * tw + 2) * c), np.float32)
+    _load(x, rows, top, skip, to, n)
+    _mix(rows, mixed, rows.shape[1])
+    for i in range(mixed.shape[0]):
+        _plane_row(mixed[i], v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], c, tw, t)
+
+#pythran export tiles(float32[:,:,:] order(C), int, int, int, int, int, float32[:,:] order(C))
+def tiles(x, c, ph, pw, th, tw, v):
+    m = x.shape[0] * th
+    skip = max(0, -pw) * c
+    to = max(0, pw) * c
+    n = min(x.shape[2] - skip, (2 * tw + 2) * c - to)
+    #omp parallel for firstprivate(skip, to, n)
+    for t in range(m):
+        k = t // th
+        _strip(x[k], v, c, 2 * rest(t, th) - ph, skip, to, n, tw, t * tw)
+
+
+def _sum3(a, b, c, y):
+    for j in range(a.shape[0]):
+        y[j] = a[j] + b[j] + c[j]
+
+def _difference3(a, b, c, y):
+    for j in range(a.shape[0]):
+        y[j] = a[j] - b[j] - c[j]
+
+def _even(a, b, c, bias, y, at, to):
+    for j in range(bias.shape[0]):
+        y[to + j] = a[at + j] + b[at + j] + c[at + j] + bias[j]
+
+def _odd(a, b, c, bias, y, at, to):
+    for j in range(bias.shape[0]):
+        y[to + j] = a[at + j] - b[at + j] - c[at + j] + bias[j]
+
+def _positive(y):
+    for j in range(y.shape[0]):
+        y[j] = y[j] if not (y[j] <= ZERO) else ZERO
+
+def _pair_row(a, b, c, d, bias, y, n, tw):
+    for k in range(tw):
+        _even(a, b, c, bias, y, k * n, 2 * k * n)
+        if (2 * k + 1) * n < y.shape[0]:
+            _odd(b, c, d, bias, y, k * n, (2 * k + 1) * n)
+
+def _two_rows(v, bias, y, c, oy, relu, tw, t):
+    a = t * c
+    b = (t + tw) * c
+    rows = np.empty((8, tw * c), np.float32)
+    for j in range(4):
+        _sum3(v[j, a:b], v[4 + j, a:b], v[8 + j, a:b], rows[j])
+        _difference3(v[4 + j, a:b], v[8 + j, a:b], v[12 + j, a:b], rows[4 + j])
+    for i in range(min(2, y.shape[0] - oy)):
+        _pair_row(rows[4 * i], rows[4 * i + 1], rows[4 * i + 2], rows[4 * i + 3], bias, y[oy + i], c, tw)
+        if relu:
+            _positive(y[oy + i])
+
+#pythran export untiled(float32[:,:] order(C), float32[], int, int, int, int, float32[:,:,:] order(C))
+def untiled(v, bias, relu, m, oh, ow, y):
+    th = (oh + 1) // 2
+    tw = (ow + 1) // 2
+    #omp parallel for
+    for t in range(m * th):
+        n = t // th
+        _two_rows(v, bias, y[n], bias.shape[0], 2 * rest(t, th), relu, tw, t * tw)
+
+
+def _spread(m, at, c, y0, y1, y2, y3, to):
+    for j in range(c):
+        y0[to + j] = m[at + j]
+        y1[to + j] = m[at + j] + m[at + c + j]
+    for j in range(c):
+        y2[to + j] = m[at + j] - m[at + c + j]
+        y3[to + j] = -m[at + c + j]
+
+def _spread_row(m, y0, y1, y2, y3, c, tw, t):
+    for k in range(tw):
+        _spread(m, 2 * k * c, c, y0, y1, y2, y3, (t + k) * c)
+
+def _gradient_strip(g, v, c, oy, tw, t):
+    wide = 2 * tw * c
+    rows = np.zeros((4, wide), np.float32)
+    zero = np.zeros(wide, np.float32)
+    _copy(g[oy], 0, rows[0], 0, g.shape[1])
+    if oy + 1 < g.shape[0]:
+        _copy(g[oy + 1], 0, zero, 0, g.shape[1])
+    _plus(rows[0], zero, rows[1], 0, wide)
+    _minus(rows[0], zero, rows[2], 0, wide)
+    for j in range(wide):
+        rows[3, j] = -zero[j]
+    for i in range(rows.shape[0]):
+        _spread_row(rows[i], v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], c, tw, t)
+
+#pythran export tiles_of_gradient(float32[:,:,:] order(C), int, float32[:,:] order(C))
+def tiles_of_gradient(g, c, v):
+    th = (g.shape[1] + 1) // 2
+    tw = (g.shape[2] // c + 1) // 2
+    m = g.shape[0] * th
+    #omp parallel for
+    for t in range(m):
+        n = t // th
+        _gradient_strip(g[n], v, c, 2 * rest(t, th), tw, t * tw)

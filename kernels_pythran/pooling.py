@@ -1,0 +1,234 @@
+"""Windows that take the largest or the mean, pixels twice as large, numbers for each channel. Images are (n, h, w c); every output row is made by one thread.
+
+A product and a sum are rounded separately, as NumPy does.
+"""
+# compile with: -ffp-contract=off
+import numpy as np
+
+ZERO = np.float32(0)
+ONE = np.float32(1)
+ROWS = 64
+
+
+def rest(i, n): return i - i // n * n
+
+def _zero(y):
+    for j in range(y.shape[0]):
+        y[j] = ZERO
+
+
+def _first(x, at, y, which, to, c, k):
+    for j in range(c):
+        y[to + j] = x[at + j]
+        which[to + j] = k
+
+def _better(x, at, y, which, to, c, k):
+    for j in range(c):
+        new = x[at + j]
+        old = y[to + j]
+        take = (new > old) | ((old != old) & (new == new))
+        y[to + j] = new if take else old
+        which[to + j] = k if take else which[to + j]
+
+def _largest(x, y, which, c, top, kh, kw, sw, pw, ow):
+    w = x.shape[1] // c
+    for ox in range(ow):
+        left = ox * sw - pw
+        fresh = True
+        for ky in range(kh):
+            if top + ky >= 0 and top + ky < x.shape[0]:
+                for kx in range(kw):
+                    if left + kx >= 0 and left + kx < w:
+                        if fresh:
+                            _first(x[top + ky], (left + kx) * c, y, which, ox * c, c, np.int32(ky * kw + kx))
+                        else:
+                            _better(x[top + ky], (left + kx) * c, y, which, ox * c, c, np.int32(ky * kw + kx))
+                        fresh = False
+
+#pythran export max_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C), int32[:,:,:] order(C))
+def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y, at):
+    m = x.shape[0]
+    #omp parallel for
+    for t in range(m * oh):
+        n = t // oh
+        o = rest(t, oh)
+        _largest(x[n], y[n, o], at[n, o], c, o * sh - ph, kh, kw, sw, pw, ow)
+
+
+def _to_winner(g, which, frm, x, at, c, k):
+    for j in range(c):
+        x[at + j] += g[frm + j] if which[frm + j] == k else ZERO
+
+def _winners(g, which, x, c, ky, kw, sw, pw, w):
+    for ox in range(g.shape[0] // c):
+        for kx in range(kw):
+            i = ox * sw - pw + kx
+            if i >= 0 and i < w:
+                _to_winner(g, which, ox * c, x, i * c, c, np.int32(ky * kw + kx))
+
+#pythran export max_pool_back(float32[:,:,:] order(C), int32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
+    m = g.shape[0]
+    #omp parallel for
+    for t in range(m * h):
+        n = t // h
+        i = rest(t, h)
+        _zero(x[n, i])
+        for ky in range(kh):
+            o = (i + ph - ky) // sh
+            if i + ph >= ky and o * sh == i + ph - ky and o < oh:
+                _winners(g[n, o], at[n, o], x[n, i], c, ky, kw, sw, pw, w)
+
+
+def _add(x, at, y, to, c):
+    for j in range(c):
+        y[to + j] += x[at + j]
+
+def _scale(y, to, c, s):
+    for j in range(c):
+        y[to + j] *= s
+
+def _mean(x, y, c, top, kh, kw, sw, pw, ow):
+    w = x.shape[1] // c
+    _zero(y)
+    for ox in range(ow):
+        left = ox * sw - pw
+        count = 0
+        for ky in range(kh):
+            if top + ky >= 0 and top + ky < x.shape[0]:
+                for kx in range(kw):
+                    if left + kx >= 0 and left + kx < w:
+                        _add(x[top + ky], (left + kx) * c, y, ox * c, c)
+                        count += 1
+        _scale(y, ox * c, c, np.float32(ONE / np.float32(count)))
+
+#pythran export avg_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y):
+    m = x.shape[0]
+    #omp parallel for
+    for t in range(m * oh):
+        n = t // oh
+        o = rest(t, oh)
+        _mean(x[n], y[n, o], c, o * sh - ph, kh, kw, sw, pw, ow)
+
+
+def _add_scaled(g, frm, x, at, c, s):
+    for j in range(c):
+        x[at + j] += g[frm + j] * s
+
+def _shares(g, x, c, rows, kw, sw, pw, w):
+    for ox in range(g.shape[0] // c):
+        left = ox * sw - pw
+        lo = max(0, left)
+        hi = min(w, left + kw)
+        s = np.float32(ONE / np.float32(rows * (hi - lo)))
+        for i in range(lo, hi):
+            _add_scaled(g, ox * c, x, i * c, c, s)
+
+#pythran export avg_pool_back(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
+    m = g.shape[0]
+    #omp parallel for
+    for t in range(m * h):
+        n = t // h
+        i = rest(t, h)
+        _zero(x[n, i])
+        for ky in range(kh):
+            o = (i + ph - ky) // sh
+            if i + ph >= ky and o * sh == i + ph - ky and o < oh:
+                top = o * sh - ph
+                _shares(g[n, o], x[n, i], c, min(h, top + kh) - max(0, top), kw, sw, pw, w)
+
+
+def _twice(x, y, c):
+    for i in range(x.shape[0] // c):
+        for j in range(c):
+            y[2 * i * c + j] = x[i * c + j]
+            y[(2 * i + 1) * c + j] = x[i * c + j]
+
+#pythran export doubled(float32[:,:,:] order(C), int, float32[:,:,:] order(C))
+def doubled(x, c, y):
+    m, h, w = x.shape
+    #omp parallel for
+    for t in range(m * h):
+        n = t // h
+        i = rest(t, h)
+        _twice(x[n, i], y[n, 2 * i], c)
+        _twice(x[n, i], y[n, 2 * i + 1], c)
+
+def _squares(a, b, x, c):
+    for i in range(x.shape[0] // c):
+        for j in range(c):
+            x[i * c + j] = (a[2 * i * c + j] + a[(2 * i + 1) * c + j]) + (b[2 * i * c + j] + b[(2 * i + 1) * c + j])
+
+#pythran export doubled_back(float32[:,:,:] order(C), int, float32[:,:,:] order(C))
+def doubled_back(g, c, x):
+    m, h, w = x.shape
+    #omp parallel for
+    for t in range(m * h):
+        n = t // h
+        i = rest(t, h)
+        _squares(g[n, 2 * i], g[n, 2 * i + 1], x[n, i], c)
+
+
+# one number for each column
+
+def _bend(x, a, y):
+    for j in range(x.shape[0]):
+        y[j] = x[j] if x[j] > ZERO else x[j] * a[j]
+
+#pythran export prelu(float32[:,:] order(C), float32[], float32[:,:] order(C))
+def prelu(x, a, y):
+    #omp parallel for
+    for i in range(x.shape[0]):
+        _bend(x[i], a, y[i])
+
+def _bend_back(g, x, a, gx, part):
+    for j in range(x.shape[0]):
+        gx[j] = g[j] if x[j] > ZERO else g[j] * a[j]
+    for j in range(x.shape[0]):
+        part[j] += ZERO if x[j] > ZERO else g[j] * x[j]
+
+#pythran export prelu_back(float32[:,:] order(C), float32[:,:] order(C), float32[], float32[:,:] order(C), float32[])
+def prelu_back(g, x, a, gx, ga):
+    rows, n = x.shape
+    part = np.zeros(((rows + ROWS - 1) // ROWS, n), np.float32)
+    #omp parallel for firstprivate(rows)
+    for c in range(part.shape[0]):
+        for i in range(c * ROWS, min(rows, c * ROWS + ROWS)):
+            _bend_back(g[i], x[i], a, gx[i], part[c])
+    _zero(ga)
+    for c in range(part.shape[0]):
+        _add(part[c], 0, ga, 0, n)
+
+def _affine(x, s, b, y):
+    for j in range(x.shape[0]):
+        y[j] = x[j] * s[j] + b[j]
+
+#pythran export channel_affine(float32[:,:] order(C), float32[], float32[], float32[:,:] order(C))
+def channel_affine(x, s, b, y):
+    #omp parallel for
+    for i in range(x.shape[0]):
+        _affine(x[i], s, b, y[i])
+
+def _affine_back(g, x, s, gx, ps, pb):
+    for j in range(x.shape[0]):
+        gx[j] = g[j] * s[j]
+        ps[j] += g[j] * x[j]
+    for j in range(x.shape[0]):
+        pb[j] += g[j]
+
+#pythran export channel_affine_back(float32[:,:] order(C), float32[:,:] order(C), float32[], float32[:,:] order(C), float32[], float32[])
+def channel_affine_back(g, x, s, gx, gs, gb):
+    rows, n = x.shape
+    part = np.zeros(((rows + ROWS - 1) // ROWS, n), np.float32)
+    flat = np.zeros(((rows + ROWS - 1) // ROWS, n), np.float32)
+    #omp parallel for firstprivate(rows)
+    for c in range(part.shape[0]):
+        for i in range(c * ROWS, min(rows, c * ROWS + ROWS)):
+            _affine_back(g[i], x[i], s, gx[i], part[c], flat[c])
+    _zero(gs)
+    _zero(gb)
+    for c in range(part.shape[0]):
+        _add(part[c], 0, gs, 0, n)
+        _add(flat[c], 0, gb, 0, n)
