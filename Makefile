@@ -19,7 +19,7 @@ test: kernels     ## check the export and the style, then run every test and eve
 	@$(PY) -m pytest $(ARGS)
 
 test-all: kernels ## the same with live comparisons to torch and long property tests
-	@$(PY) -c 'import torch' 2>/dev/null || { echo "tests     torch is missing: $(VENV)/bin/pip install torch"; exit 1; }
+	@$(PY) -c 'import torch, expecttest' 2>/dev/null || { echo "tests     torch is missing: $(VENV)/bin/pip install torch expecttest"; exit 1; }
 	@$(MAKE) --no-print-directory test ARGS="-m '' --hypothesis-profile=long $(ARGS)"
 
 docs: kernels     ## build the site in docs/_build
