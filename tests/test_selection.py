@@ -116,3 +116,32 @@ def test_router():
     e = np.exp([1., 3., 2., 0.])
     np.testing.assert_allclose(C([[1., 3., 2., 0.]], 'row expert').router_topk('expert', 2, normalize_selected=False).weights.data, [e[[1, 2]] / e.sum()], rtol=1e-6)
     assert C([[1., 1., 1.]], 'row expert').router_topk('expert', 2).selected.tolist() == [[0, 1]]
+
+@pytest.mark.parametrize('dtype', ['f4', 'f8', 'i4', 'i8'])
+def test_sort_of_many(dtype, backend):
+    "Long rows with ties, both zeros, infinities and NaN of both signs: a permutation, in order, NaN last; in single precision equal numbers stay in order."
+    rng = np.random.default_rng(0)
+    a = rng.integers(-50, 50, (3, 3001)).astype(dtype)
+    if dtype[0] == 'f': a.reshape(-1)[rng.integers(0, a.size, 900)] = rng.choice(np.array([np.nan, -np.nan, np.inf, -np.inf, 0., -0., 1e-45, -1e-45], dtype), 900)
+    for x in (C(a, 'r c'), C(a.T, 'c r'), C(np.asfortranarray(a), 'r c')):
+        for down in (False, True):
+            v, i = x.sort('c', descending=down)
+            v, i = [t.permute('r c').data for t in (v, i)]
+            np.testing.assert_array_equal(np.sort(i, 1), np.broadcast_to(np.arange(3001), i.shape))
+            assert v.tobytes() == np.take_along_axis(a, i, 1).tobytes()      # the entries themselves, -0 too
+            key = np.where(np.isnan(v), np.inf, -v.astype('f8') if down else v)
+            assert (key[:, 1:] >= key[:, :-1]).all() and (np.diff(np.isnan(v).astype(int), axis=1) >= 0).all()
+            same = key[:, 1:] == key[:, :-1]
+            if dtype == 'f4': assert (np.diff(i, axis=1)[same & (np.isnan(v[:, 1:]) == np.isnan(v[:, :-1]))] > 0).all()
+            assert x.argsort('c', descending=down).permute('r c').data.tolist() == i.tolist() or dtype != 'f4'
+
+def test_topk_with_many(backend):
+    "A large k takes another way, with the same answer."
+    a = np.random.default_rng(0).integers(-30, 30, (4, 500)).astype('f4')
+    a[1, ::3], a[2, 5:], a[3] = np.nan, -np.inf, -0.
+    for k in (33, 44, 45, 46, 300, 500):
+        y = C(a, 'r c').topk('c', k)
+        for row, v, i in zip(a, y.values.data, y.indices.data):
+            order = sorted((j for j in range(500) if row[j] > -np.inf), key=lambda j: (-row[j], j))[:k]
+            assert i.tolist() == order + [0] * (k - len(order))
+            np.testing.assert_array_equal(v, [row[j] for j in order] + [-np.inf] * (k - len(order)))

@@ -44,7 +44,7 @@ def middle(a, axis):
     "`a` as (outer, n, inner) with `axis` in the middle, contiguous."
     return np.ascontiguousarray(a).reshape(prod(a.shape[:axis]), a.shape[axis], prod(a.shape[axis + 1:]))
 
-# %% ../../nbs/16_indexing.ipynb #15928b68
+# %% ../../nbs/16_indexing.ipynb #20b5e399
 @op('indexing', samples=[Sample('row=3 col=2', 'row', [2, 0, 2]), Sample('row=3 col=2', 'col', [1], out='picked'), Sample('a=2 b=4 c=3', 'b', np.array([3, 3, 0]))], torch='torch.index_select',
     mistakes=[(IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', [2])), (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', [-1])), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd', [])),
               (TagError, lambda f: f(Tensor([[1.]], 'd e'), 'd', [0], out='e')), (DTypeError, lambda f: f(Tensor([1., 2.], 'd'), 'd', [.5])), (TagError, lambda f: f(Tensor([1., 2.], 'd'), 'd', Tensor([[0]], 'i j')))])
@@ -57,7 +57,7 @@ def index_select(x:Tensor,  # any tags
     axis, at = positions(x, 'index_select', tag, indices)
     tags, shape = replaced(x, 'index_select', tag, out or tag), x.shape
     def rule(g): return kernels.index_add_(np.zeros((prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])), g.dtype), at, middle(g, axis)).reshape(shape)
-    return np.take(x.data, at, axis), tags, (rule,)
+    return kernels.indexing.take(x.data, at, axis), tags, (rule,)
 
 # %% ../../nbs/16_indexing.ipynb #7ac6895b
 def along_positions(x, op, tag, indices, other=None):

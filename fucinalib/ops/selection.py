@@ -63,7 +63,7 @@ def by_rows(find, x, axis):
     back = lambda y: np.ascontiguousarray(y.reshape(outer, inner, -1).transpose(0, 2, 1))
     return back(v), back(i)
 
-# %% ../../nbs/17_selection.ipynb #51810c19
+# %% ../../nbs/17_selection.ipynb #4e1d445e
 @op('selection', samples=[Sample('row=2 col=4', 'col', 2), Sample('row=4 col=2', 'row', 3, 'best')], composed=True, torch='torch.topk',
     mistakes=ONE_AXIS[:0] + [(TagError, lambda f: f(Tensor([1.], 'd'), 'e', 1)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 0)), (IndexOutOfBounds, lambda f: f(Tensor([1.], 'd'), 'd', 2)), (TagError, lambda f: f(Tensor([[1.]], 'd e'), 'd', 1, 'e'))])
 def topk(x:Tensor,  # any tags
@@ -75,7 +75,7 @@ def topk(x:Tensor,  # any tags
     axis, = locate(x, 'topk', tag)
     count(x, 'topk', tag, k)
     tags = replaced(x, 'topk', tag, out or tag)
-    values, places = by_rows(lambda rows: kernels.topk_last(rows, k), x, axis)
+    values, places = by_rows(lambda rows: kernels.selection.best(rows, k), x, axis)
     y = picked(x, values, places, axis, tags)
     return TopK(y, wrap(places.reshape(y.shape), tags))
 
@@ -85,12 +85,12 @@ def count(x, op, tag, k):
     if k < 1: raise fault(InvalidShape, f'{op} along {tag!r}: {k} of {x.size(tag)}', x=x, help='at least one')
     if k > x.size(tag): raise fault(IndexOutOfBounds, f'{op} along {tag!r}: {k} of {x.size(tag)}', x=x, help=f'at most {x.size(tag)}')
 
-# %% ../../nbs/17_selection.ipynb #4cb3c0f1
-def order(x, axis, descending):
+# %% ../../nbs/17_selection.ipynb #6fd17fa1
+def order(x, axis, descending, values=True):
     "Values and places (outer, n, inner) in sorted order."
     def find(rows):
-        i = np.argsort(kernels.selection.falling(rows) if descending else rows, axis=1)
-        return np.take_along_axis(rows, i, 1), i
+        i = kernels.selection.places(rows, descending)
+        return kernels.selection.at_places(rows, i) if values else i, i
     return by_rows(find, x, axis)
 
 @op('selection', samples=[Sample('row=2 col=4', 'col'), Sample('row=3 col=2', 'row', descending=True)], composed=True, mistakes=ONE_AXIS, torch='torch.sort')
@@ -110,7 +110,7 @@ def argsort(x:Tensor,          # any tags
            )->Tensor:
     "The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."
     axis, = locate(x, 'argsort', tag)
-    return order(x, axis, descending)[1].reshape(x.shape), x.tags, None
+    return order(x, axis, descending, values=False)[1].reshape(x.shape), x.tags, None
 
 # %% ../../nbs/17_selection.ipynb #955a99b7
 def line(x, tag, num_samples, replacement):
