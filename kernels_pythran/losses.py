@@ -51,7 +51,9 @@ def cross_entropy(x, labels, smoothing, loss, top, share):
             m = np.max(x[i])
             e = np.exp(x[i] - m)
             s = total(e)
-            m += np.float32(s - s)
+            if not s > 0.:      # a NaN, or nothing but -inf, of which np.max makes the least finite number
+                s = np.nan
+                m = np.float32(np.nan)
             v = np.log(s)
             if smoothing == ZERO:
                 v -= x[i, k] - m
@@ -90,6 +92,8 @@ def cross_entropy_backward(x, g, labels, top, share, smoothing, gx):
 
 def measure(f, x, t, s, keep, y, part):
     n = x.shape[0]
+    if not keep:
+        y[0] = np.float32(0)
     #omp parallel for firstprivate(n, s, keep) if(n > 8192)
     for c in range(part.shape[0]):
         lo = c * PIECE

@@ -57,18 +57,22 @@ def smoothing_of(x, op, label_smoothing):
     if not 0 <= label_smoothing < 1: raise fault(InvalidShape, f'{op}: label_smoothing is {label_smoothing}', x=x, help='from 0 to less than 1; 0.1 is usual')
     return float(label_smoothing)
 
-# %% ../../nbs/19_losses.ipynb #f7c9af91
+# %% ../../nbs/19_losses.ipynb #adcb1943
 class Rows:
-    "The scores of x as a matrix, one row for each label."
-    def __init__(self, x, axis): self.lanes = lanes(x.data.shape, x.data.strides, (axis,))
+    "The scores of x as a matrix, one row for each label. `plain`: they lie so in memory."
+    def __init__(self, x, axis):
+        self.shape, self.plain = x.data.shape, x.data.flags.c_contiguous and axis == x.ndim - 1
+        self.lanes = None if self.plain else lanes(self.shape, x.data.strides, (axis,))
     def see(self, a):
+        if self.plain: return a.reshape(-1, a.shape[-1])
         v = self.lanes.see(a)
         return (v if v.shape[2] == 1 else kernels.turn(v)).reshape(-1, v.shape[1])
     def unsee(self, rows):
+        if self.plain: return rows if len(self.shape) == 2 else rows.reshape(self.shape)
         outer, n, inner = self.lanes.shape
         return self.lanes.unsee(rows if inner == 1 else kernels.turn(rows.reshape(outer, inner, n)))
-    def part(self, y): "One value per row, in the order of the rows."; return np.ascontiguousarray(self.lanes.part(y)).reshape(-1)
-    def join(self, y): "Back to the axes of x less its classes."; return self.lanes.join(y.reshape(self.lanes.shape[0], -1))
+    def part(self, y): "One value per row, in the order of the rows."; return (y if self.plain else self.lanes.part(y)).reshape(-1)
+    def join(self, y): "Back to the axes of x less its classes."; return y.reshape(self.shape[:-1]) if self.plain else self.lanes.join(y.reshape(self.lanes.shape[0], -1))
 
 def combine(losses, reduction, count):
     "The losses as they are, their sum, or their sum over `count`; the sum is taken in f64."
@@ -110,7 +114,7 @@ def cross_entropy(x:Tensor,             # scores, any tags, before any softmax
     if reduction == 'none': return rows.join(losses), rest, (rule,)
     return combine(losses if len(rest) < 2 else rows.join(losses), reduction, count), (), (rule,)
 
-# %% ../../nbs/19_losses.ipynb #3f980802
+# %% ../../nbs/19_losses.ipynb #68a09edf
 @op('losses', samples=LABELS, mistakes=MISLABELLED, torch='torch.nn.functional.nll_loss', half='f32')
 def nll_loss(x:Tensor,          # logarithms of probabilities, any tags
              tag,               # the axis of the classes
@@ -121,15 +125,16 @@ def nll_loss(x:Tensor,          # logarithms of probabilities, any tags
     a, y = floats(x, 'nll_loss'), labels_for(x, 'nll_loss', tag, labels)
     reduction_of(x, 'nll_loss', reduction)
     axis, rest, shape = x.axis(tag), without(x.tags, (tag,)), a.shape
-    at = np.expand_dims(y, axis)
-    losses = -np.take_along_axis(a, at, axis).reshape(y.shape)
+    at = np.indices(y.shape, sparse=True)
+    at = (*at[:axis], y, *at[axis:])
+    losses = -a[at]
     def rule(g):
         d = np.zeros(shape, g.dtype)
-        np.put_along_axis(d, at, np.expand_dims(-uncombine(g, y.shape, reduction, y.size), axis), axis)
+        d[at] = -uncombine(g, y.shape, reduction, y.size)
         return d
     return combine(losses, reduction, y.size), rest if reduction == 'none' else (), (rule,)
 
-# %% ../../nbs/19_losses.ipynb #f775e664
+# %% ../../nbs/19_losses.ipynb #5b7072fe
 CHUNK = 1 << 20     # scores that exist at a time
 
 def chunks(rows, classes):
@@ -139,8 +144,8 @@ def chunks(rows, classes):
     return [slice(lo, min(rows, lo + step)) for lo in range(0, rows, step)]
 
 def send_back(d, a, w, at, gx, gw):
-    "Add what the scores of the rows `at` have as gradient, d, to the gradients of a and w. Sums over all classes of few rows are made as (w.T @ d.T).T, where OpenBLAS' threads need not wait for each other."
-    if gx is not None: gx[at] = d @ w if len(d) >= 512 else (w.T @ d.T).T
+    "Pass d, the gradient of the scores of the rows `at`, on to the gradients of a and w."
+    if gx is not None: gx[at] = d @ w if len(d) >= 512 or w.shape[1] < 128 else (w.T @ d.T).T      # few rows, many classes: turned round, OpenBLAS' threads need not wait for each other
     if gw is None: return
     if at.start == 0: np.matmul(d.T, a[at], out=gw)
     else: kernels.add_scaled_(gw, d.T @ a[at], 1.)
@@ -235,7 +240,7 @@ def linear_cross_entropy(x:Tensor,             # 'row d'; there may be more axes
     g = None if all(d is None for d in gradients) else np.full(count, 1 / max(count, 1) if reduction == 'mean' else 1, a.dtype)
     return combine(run(g, *gradients), reduction, count), (), times(gradients)
 
-# %% ../../nbs/19_losses.ipynb #1af04bb6
+# %% ../../nbs/19_losses.ipynb #c2e90ee8
 def entries_for(x, weight, rows, classes, probs):
     "The entries as arrays sorted by row: which rows occur, for each entry its number among them, its class and its probability, and the order."
     plain = lambda v: v.data if isinstance(v, Tensor) else np.asarray(v)
@@ -263,6 +268,7 @@ def distill_losses(a, w, number, c, p, g, gx=None, gw=None):
         d *= (g * np.bincount(r, q, len(d))[:, None]).astype(d.dtype)
         np.subtract.at(d, (r, k), a.dtype.type(g) * q)
         send_back(d, a, w, at, gx, gw)
+        del z, d        # before the next ones come
     return losses
 
 # %% ../../nbs/19_losses.ipynb #c7bab274
@@ -358,7 +364,7 @@ def bce_loss(x:Tensor,           # probabilities, any tags; or scores
     if from_logits: return paired(x, target, 'bce_loss', reduction, kernels.bce_loss_logits, kernels.bce_loss_logits_backward, lambda a, t, s: kernels.mul_scalar(a, -s))
     return paired(x, target, 'bce_loss', reduction, kernels.bce_loss, kernels.bce_loss_backward, unsure)
 
-# %% ../../nbs/19_losses.ipynb #d32b4dfb
+# %% ../../nbs/19_losses.ipynb #040ef21f
 def kl_target(a, t, s):
     with np.errstate(all='ignore'): return np.where(t <= 0, t.dtype.type(0), t.dtype.type(s) * (kernels.log(t) + 1 - a))
 
@@ -376,6 +382,8 @@ def kl_div_loss(x:Tensor,          # logarithms of probabilities, any tags
     "target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."
     if log_target: return paired(x, target, 'kl_div_loss', reduction, kernels.kl_div_loss_log, lambda a, t, s: kernels.mul_scalar(kernels.exp(t), -s), kl_log_target)
     return paired(x, target, 'kl_div_loss', reduction, kernels.kl_div_loss, lambda a, t, s: kernels.mul_scalar(t, -s), kl_target)
+
+Tensor.kl_div = kl_div_loss     # its name in torch
 
 # %% ../../nbs/19_losses.ipynb #86f98c16
 @op('losses', samples=[Sample('row=2 d=3', 'row=2 d=3', 'd', 1e-8), Sample('d=3 row=2', 'd=3 col=2', 'd', 1e-8), Sample('d=4', 'row=2 d=4', 'd', eps=10.)], composed=True, torch='torch.nn.functional.cosine_similarity', half='f32',
