@@ -231,7 +231,7 @@ class Sample:
 
     def __repr__(self): return ', '.join([*map(repr, self.args), *(f'{k}={v!r}' for k, v in self.kw.items())])
 
-# %% ../nbs/03_autograd.ipynb #0dc30f79
+# %% ../nbs/03_autograd.ipynb #7de45188
 registry = {}    # name -> Op
 
 class Op:
@@ -248,6 +248,8 @@ class Op:
         lead = next((i for i, n in enumerate(names) if n not in self.operands or not plain[i] or many_tensors(self.signature.parameters[n])), len(names))
         self.lead = lead if lead == len(self.operands) else 0     # so many leading operands and no others: the fast path
         self.alone = self.operands == names[:1] and plain[0]      # nothing but the first parameter, perhaps a list
+        spread = any(p.kind is p.VAR_POSITIONAL for p in self.signature.parameters.values())
+        self.spots = None if spread else [(n, names.index(n)) for n in self.operands]      # where a call has its operands
 
     module = property(lambda self: self.fn.__module__, doc='Where it is defined.')
     def __repr__(self): return f'Op {self.name} ({self.family}): {self.doc.splitlines()[0] if self.doc else ""}'
@@ -256,10 +258,12 @@ class Op:
     def find_operands(self, args, kw):
         "Every tensor operand of a call, in the order of the signature; lists and *args count one by one."
         if self.alone and args: return args[0] if isinstance(args[0], (list, tuple)) else args[:1]
-        bound = self.signature.bind(*args, **kw).arguments
+        if self.spots: given = [args[i] if i < len(args) else kw.get(n) for n, i in self.spots]
+        else:
+            bound = self.signature.bind(*args, **kw).arguments
+            given = [bound.get(n) for n in self.operands]
         found = []
-        for n in self.operands:
-            v = bound.get(n)
+        for v in given:
             if isinstance(v, (list, tuple)): found.extend(v)
             else: found.append(v)
         return found

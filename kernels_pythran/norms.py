@@ -40,16 +40,18 @@ def groups(n): return (n + ROWS - 1) // ROWS
 
 #pythran export rms_norm(float32[:,:] order(C), float32, float32[:,:] order(C), float32[])
 def rms_norm(x, eps, y, r):
-    #omp parallel for firstprivate(eps)
-    for i in range(x.shape[0]):
+    rows, n = x.shape
+    #omp parallel for firstprivate(eps) if(rows * n > 32768)
+    for i in range(rows):
         s = root(total_product(x[i], x[i]), x.shape[1], eps)
         y[i] = x[i] * s
         r[i] = s
 
 #pythran export rms_norm_weighted(float32[:,:] order(C), float32[], float32, float32[:,:] order(C), float32[])
 def rms_norm_weighted(x, w, eps, y, r):
-    #omp parallel for firstprivate(eps)
-    for i in range(x.shape[0]):
+    rows, n = x.shape
+    #omp parallel for firstprivate(eps) if(rows * n > 32768)
+    for i in range(rows):
         s = root(total_product(x[i], x[i]), x.shape[1], eps)
         y[i] = x[i] * s * w
         r[i] = s
@@ -71,7 +73,7 @@ def _add_row(g, gb):
 def rms_norm_backward(g, x, w, r, gx, gw):
     rows, n = x.shape
     part = np.zeros((groups(rows), n), np.float32)
-    #omp parallel for firstprivate(rows, n)
+    #omp parallel for firstprivate(rows, n) if(rows * n > 32768)
     for c in range(part.shape[0]):
         for i in range(c * ROWS, min(rows, c * ROWS + ROWS)):
             q = np.float32(total_spread(g[i], w, x[i], np.float32(0)) * r[i] * r[i] / n)
@@ -88,8 +90,9 @@ def _affine(x, w, b, y, m, r):
 
 #pythran export layer_norm(float32[:,:] order(C), float32[], float32[], float32, float32[:,:] order(C), float32[], float32[])
 def layer_norm(x, w, b, eps, y, mean, rstd):
-    #omp parallel for firstprivate(eps)
-    for i in range(x.shape[0]):
+    rows, n = x.shape
+    #omp parallel for firstprivate(eps) if(rows * n > 32768)
+    for i in range(rows):
         m = np.float32(total(x[i]) / x.shape[1])
         r = root(total_distance(x[i], m), x.shape[1], eps)
         _affine(x[i], w, b, y[i], m, r)
@@ -105,7 +108,7 @@ def _layer_dx(g, x, w, gx, m, r, a, q):
 def layer_norm_backward(g, x, w, m, r, gx, gw, gb):
     rows, n = x.shape
     part, flat = np.zeros((groups(rows), n), np.float32), np.zeros((groups(rows), n), np.float32)
-    #omp parallel for firstprivate(rows, n)
+    #omp parallel for firstprivate(rows, n) if(rows * n > 32768)
     for c in range(part.shape[0]):
         for i in range(c * ROWS, min(rows, c * ROWS + ROWS)):
             a = np.float32(total_product(g[i], w) / n)

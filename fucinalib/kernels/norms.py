@@ -11,28 +11,28 @@ def mean(x): return sum_last(x) * x.dtype.type(1 / x.shape[1])
 def columns(x): return sum_mid(x[None])[0]
 
 
-@kernel(out=with_rows(1))
+@kernel(floor=64, out=with_rows(1))
 @quiet
 def rms_norm(x, eps):
     "Each row over the root of its mean square plus eps, and what it was multiplied by."
     r = 1 / np.sqrt(mean(np.multiply(x, x)) + x.dtype.type(eps))
     return x * r[:, None], r
 
-@kernel(out=with_rows(1))
+@kernel(floor=64, out=with_rows(1))
 @quiet
 def rms_norm_weighted(x, w, eps):
     "As rms_norm, times w."
     y, r = rms_norm.kernel.twin(x, eps)
     return y * w, r
 
-@kernel(out=with_columns(1))
+@kernel(floor=64, out=with_columns(1))
 @quiet
 def rms_norm_backward(g, x, w, r):
     "Gradients of rms_norm_weighted for x and w."
     h, gw = x * r[:, None], g * w
     return (gw - h * mean(gw * h)[:, None]) * r[:, None], columns(g * h)
 
-@kernel(out=with_rows(2))
+@kernel(floor=64, out=with_rows(2))
 @quiet
 def layer_norm(x, w, b, eps):
     "Each row less its mean, over the root of its variance plus eps, times w plus b; the means and what was multiplied by."
@@ -41,7 +41,7 @@ def layer_norm(x, w, b, eps):
     r = 1 / np.sqrt(mean(np.multiply(d, d)) + x.dtype.type(eps))
     return d * r[:, None] * w + b, m, r
 
-@kernel(out=with_columns(2))
+@kernel(floor=64, out=with_columns(2))
 @quiet
 def layer_norm_backward(g, x, w, m, r):
     "Gradients of layer_norm for x, w and b."
