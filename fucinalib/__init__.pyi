@@ -13,6 +13,7 @@ from .errors import GradError as GradError
 from .errors import GradientCastUnsupported as GradientCastUnsupported
 from .errors import GradientMismatch as GradientMismatch
 from .errors import GradientPackedMatmulUnsupported as GradientPackedMatmulUnsupported
+from .errors import GradientPreparedConv2dUnsupported as GradientPreparedConv2dUnsupported
 from .errors import GradientQuantizedMatmulUnsupported as GradientQuantizedMatmulUnsupported
 from .errors import GradientShapeMismatch as GradientShapeMismatch
 from .errors import IndexOutOfBounds as IndexOutOfBounds
@@ -65,12 +66,18 @@ def argmin(x: Tensor, tag) -> Tensor:
 def argsort(x: Tensor, tag, descending = False) -> Tensor:
     """The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."""
     ...
+def avg_pool2d(x: Tensor, kernel, stride = None, padding = 0) -> Tensor:
+    """The mean of each window. Unlike torch by default, zeros beyond the border do not count."""
+    ...
 from .kernels import backends as backends
 def band_mask(tags, shape = None, lower = None, upper = 0, **sizes) -> Tensor:
     """True within a band around the diagonal: i - j <= lower and j - i <= upper. Bounds may be negative."""
     ...
 def band_part(x: Tensor, row, col, lower = None, upper = None) -> Tensor:
     """x within a band over two axes, 0 elsewhere: it selects, so an inf or NaN outside leaves no trace."""
+    ...
+def bce_loss(x: Tensor, target: Tensor, reduction = 'mean', from_logits = False) -> Tensor:
+    """Binary cross entropy. Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0."""
     ...
 def bernoulli(tags, shape = None, p = 0.5, *, seed = None, dtype = 'f32', **sizes) -> Tensor:
     """1 with probability p, else 0."""
@@ -99,6 +106,9 @@ def broadcast_to(self: Tensor, tags, shape = None, **sizes) -> Tensor:
 def ceil(x: Tensor) -> Tensor:
     """The smallest whole number not below x, in the type of x."""
     ...
+def channel_affine(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    """x times scale plus shift, channel by channel; first the product, then the sum."""
+    ...
 from .exercises import check as check
 from .autograd import checkpoint as checkpoint
 def clamp(x: Tensor, min = None, max = None) -> Tensor:
@@ -116,12 +126,24 @@ def constant_pad2d(x: Tensor, h, w, padding, value = 0.0) -> Tensor:
 def contiguous(x: Tensor) -> Tensor:
     """The values one after another in the order of the tags: the same memory if they lie so, else a copy."""
     ...
+def conv1d(x: Tensor, w: Tensor, time, tap, stride = 1, padding = 0, dilation = 1, groups = 1, causal = False, state = None) -> Tensor:
+    """A window slides along `time`; each place times w, summed over taps and channels. Unlike torch, axes go by name, and there is no bias."""
+    ...
+def conv2d(x: Tensor, w: Tensor, bias: Tensor = None, stride = 1, padding = 0, groups = 1, relu = False) -> Tensor:
+    """A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation."""
+    ...
+def conv_transpose1d(x: Tensor, w: Tensor, time, tap, bias: Tensor = None, stride = 1, padding = 0, output_pad = 0) -> Tensor:
+    """Every value spread over a window by w; overlaps add up. Unlike torch, the output_pad rows hold the bias and nothing else."""
+    ...
 from .tensor import copy_of as copy_of
 def cos(x: Tensor) -> Tensor:
     """The cosine."""
     ...
-def cross_entropy(x: Tensor, tag, labels) -> Tensor:
-    """The mean of -log softmax(x)[label]."""
+def cosine_similarity(x: Tensor, other: Tensor, tag, eps) -> Tensor:
+    """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."""
+    ...
+def cross_entropy(x: Tensor, tag, labels, ignore_index = None, reduction = 'mean', label_smoothing = 0.0) -> Tensor:
+    """-log softmax(x)[label]. Unlike torch, the classes may be any axis, no label is ignored unless told, and if all are ignored the loss is 0."""
     ...
 def cumprod(x: Tensor, tag) -> Tensor:
     """Running products along `tag`; the gradient is exact with zeros. Whole numbers in i64."""
@@ -196,6 +218,9 @@ def flip(x: Tensor, *tags) -> Tensor:
 def floor(x: Tensor) -> Tensor:
     """The largest whole number not above x, in the type of x."""
     ...
+def fold(x: Tensor, size, kernel, stride = 1, padding = 0, out = 'h w c') -> Tensor:
+    """Every entry of every window added to the pixel it was read from: the adjoint of unfold."""
+    ...
 def full(tags, *what, dtype = None, **sizes) -> Tensor:
     """One value everywhere: full('row col', 7., row=2, col=3) or full('row col', (2, 3), 7.)."""
     ...
@@ -229,6 +254,9 @@ def gumbel(tags, shape = None, *, seed = None, dtype = 'f32', **sizes) -> Tensor
     """Random numbers of the Gumbel distribution: the argmax of logits + gumbel draws a class with its softmax probability."""
     ...
 from .exercises import hint as hint
+def huber_loss(x: Tensor, target: Tensor, delta = 1.0, reduction = 'mean') -> Tensor:
+    """(x - target)**2 / 2 up to a difference of delta, beyond it a straight line. Unlike torch, nothing is broadcast."""
+    ...
 i16: object
 i32: object
 i64: object
@@ -252,6 +280,9 @@ def isinf(x: Tensor) -> Tensor:
 def isnan(x: Tensor) -> Tensor:
     """Where x is not a number."""
     ...
+def kl_div_loss(x: Tensor, target: Tensor, reduction = 'mean', log_target = False) -> Tensor:
+    """target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."""
+    ...
 def l2_normalize(x: Tensor, tag, eps = 1e-12) -> Tensor:
     """x over its length along `tag`. Unlike torch, eps is added to the squared length."""
     ...
@@ -263,6 +294,12 @@ def le(x: Tensor, other: Tensor | float) -> Tensor:
     ...
 def leaky_relu(x: Tensor, negative_slope) -> Tensor:
     """x from 0 up, negative_slope * x below. Unlike torch, the slope has no default."""
+    ...
+def linear_cross_entropy(x: Tensor, weight: Tensor, labels, ignore_index = None, reduction = 'mean', label_smoothing = 0.0) -> Tensor:
+    """cross_entropy of x @ weight.T, a few rows at a time: neither the scores nor their gradient ever exist as a whole."""
+    ...
+def linear_distill(x: Tensor, weight: Tensor, rows, classes, probs, reduction = 'mean', loss_scale = 1.0) -> Tensor:
+    """Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0."""
     ...
 def linear_recurrence(x: Tensor, tag, decay: Tensor, initial: Tensor = None) -> Tensor:
     """h[t] = decay[t] * h[t-1] + x[t] along `tag`: every state. The last one as `initial` goes on bit for bit."""
@@ -276,6 +313,9 @@ def log(x: Tensor) -> Tensor:
 def log1p(x: Tensor) -> Tensor:
     """ln(1 + x), right for tiny x too."""
     ...
+def log_softmax(x: Tensor, tag) -> Tensor:
+    """x - logsumexp(x) along `tag`: the logarithms of the shares. A row of -inf gives NaN; inf gives NaN too, and -inf beside it (unlike torch, where the whole row is NaN)."""
+    ...
 def logical_and(x: Tensor, other: Tensor) -> Tensor:
     """Where both are true. Unlike torch, whole numbers are refused."""
     ...
@@ -287,6 +327,9 @@ def logical_or(x: Tensor, other: Tensor) -> Tensor:
     ...
 def logical_xor(x: Tensor, other: Tensor) -> Tensor:
     """Where exactly one is true. Unlike torch, whole numbers are refused."""
+    ...
+def logsumexp(x: Tensor, tag) -> Tensor:
+    """log sum exp(x) along `tag`. A row of -inf gives -inf with gradient 0 (unlike torch, where it is NaN); inf gives inf."""
     ...
 def lt(x: Tensor, other: Tensor | float) -> Tensor:
     """Where x < other. Unlike torch, nothing is stretched."""
@@ -310,6 +353,9 @@ def matmul(x: Tensor, y: Tensor, out_tags, transpose_a = False, transpose_b = Fa
 def max(x: Tensor, *tags, mask = None, empty = None) -> Tensor:
     """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN."""
     ...
+def max_pool2d(x: Tensor, kernel, stride = None, padding = 0) -> Tensor:
+    """The largest value in each window; the gradient goes to the first of equals. Unlike torch, a NaN loses against any number."""
+    ...
 def maximum(x: Tensor, other: Tensor | float) -> Tensor:
     """The larger of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient."""
     ...
@@ -328,6 +374,9 @@ def minimum(x: Tensor, other: Tensor | float) -> Tensor:
 def mod(x: Tensor, other: Tensor | float) -> Tensor:
     """What div_floor leaves; the sign of the divisor, as Python's %."""
     ...
+def mse_loss(x: Tensor, target: Tensor, reduction = 'mean') -> Tensor:
+    """(x - target)**2. Unlike torch, nothing is broadcast."""
+    ...
 def mul(x: Tensor, other: Tensor | float) -> Tensor:
     """x * other, broadcasting by name."""
     ...
@@ -345,6 +394,9 @@ def ne(x: Tensor, other: Tensor | float) -> Tensor:
     ...
 def neg(x: Tensor) -> Tensor:
     """-x."""
+    ...
+def nll_loss(x: Tensor, tag, labels, reduction = 'mean') -> Tensor:
+    """-x[label]. The entry is selected, so -inf at another class stays out. Unlike torch, there is no ignore_index."""
     ...
 from .autograd import no_grad as no_grad
 def nonzero(x: Tensor) -> np.ndarray:
@@ -379,6 +431,12 @@ def permute(x: Tensor, *tags) -> Tensor:
     ...
 def pow(x: Tensor, other: Tensor | float) -> Tensor:
     """x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too."""
+    ...
+def prelu(x: Tensor, alpha: Tensor) -> Tensor:
+    """x above zero, alpha times x elsewhere; the slope at zero is alpha."""
+    ...
+def prepare_conv2d(w: Tensor):
+    """An independent, prepared copy of a weight for x.conv2d(prepared); 16-bit weights are widened once."""
     ...
 def prod(x: Tensor, *tags) -> Tensor:
     """The product along the named axes; its gradient is exact with zeros. f32 is multiplied in f64, whole numbers in i64."""
@@ -487,8 +545,8 @@ def snake(x: Tensor, tag, alpha: Tensor, inv_b: Tensor) -> Tensor:
 def softcap(x: Tensor, cap) -> Tensor:
     """cap * tanh(x / cap): x where it is small, never beyond the limit."""
     ...
-def softmax(x: Tensor, tag) -> Tensor:
-    """exp(x) / sum exp(x) along `tag`."""
+def softmax(x: Tensor, tag, scale = 1, mask: Tensor = None, max_bias = 0, head = None, sinks: Tensor = None, causal = None, source_offset = 0) -> Tensor:
+    """exp(x) / sum exp(x) along `tag`; a row of -inf gives NaN. Unlike a mask of truth values, `mask` is added; unlike `attention`, causal counts from the first key."""
     ...
 def softplus(x: Tensor) -> Tensor:
     """ln(1 + exp(x)), a smooth relu whose slope is sigmoid(x). Unlike torch, no beta and no threshold."""
@@ -560,8 +618,14 @@ def unary(x: Tensor, name) -> Tensor:
 def unbind(x: Tensor, tag) -> list:
     """The entries of one axis as a list of tensors without it; views."""
     ...
+def unfold(x: Tensor, kernel, stride = 1, padding = 0, out = 'patch elem') -> Tensor:
+    """What every window sees, one row each; taps row by row, channels fastest. Unlike torch, windows are rows and channels come last."""
+    ...
 def uniform(tags, shape = None, low = 0.0, high = 1.0, *, seed = None, dtype = 'f32', **sizes) -> Tensor:
     """Random numbers in [low, high)."""
+    ...
+def upsample2x_nearest(x: Tensor) -> Tensor:
+    """Every pixel as a square of four."""
     ...
 from .exercises import use as use
 from .kernels.discovery import use_backend as use_backend

@@ -275,7 +275,7 @@ def holds_tensor(annotation):
 
 def many_tensors(p): return p.kind is p.VAR_POSITIONAL or 'list' in str(p.annotation)
 
-# %% ../nbs/03_autograd.ipynb #61a380f6
+# %% ../nbs/03_autograd.ipynb #9ae1d82f
 def op(family,   # group of ops it is documented with
        **facts,  # samples, mistakes, torch, differentiable, refuse, composed, attach, view, half: see Op
       ):
@@ -293,6 +293,7 @@ def misshapen(o, result):
     "The error for an op whose function did not return the three things it owes."
     return fault(GradError, f'{o.name} returned {type(result).__name__}', help='an operation returns (array, tags as a tuple, one gradient rule per tensor operand)')
 
+# %% ../nbs/03_autograd.ipynb #17aa5736
 def caller(o):
     "The function users call for `o`."
     new, record, ndarray, widen = Tensor.__new__, o.differentiable and not o.composed, np.ndarray, o.half != 'native'

@@ -477,7 +477,7 @@ def draw_items(d, items, where, times=1):
             frame.attr(_attributes={'class': 'fold'}, label=label, **look)
             draw_items(d, inside, frame, times * t)
 
-# %% ../nbs/04_graph.ipynb #745deade
+# %% ../nbs/04_graph.ipynb #cd91682e
 def draw_arrows(d):
     "The arrows into every step that is drawn."
     seen, pairs, hidden = set(), set(), False
@@ -507,6 +507,7 @@ def draw_arrows(d):
         look = dict(shape='box', style='rounded,dashed', color=LINE)
         d.picture.node('more', label, _attributes={'class': 'more'}, **look)
 
+# %% ../nbs/04_graph.ipynb #7b62934b
 def left_out(d):
     "How many nodes the picture does not show."
     shown = [n for n, s in zip(d.steps, d.stand) if int(s) in d.kept]

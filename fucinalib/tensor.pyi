@@ -87,6 +87,9 @@ class Tensor:
     def argsort(self, tag, descending = False) -> Tensor:
         """The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."""
         ...
+    def avg_pool2d(self, kernel, stride = None, padding = 0) -> Tensor:
+        """The mean of each window. Unlike torch by default, zeros beyond the border do not count."""
+        ...
     def axis(self, tag):
         """Position of the axis `tag`."""
         ...
@@ -95,6 +98,9 @@ class Tensor:
         ...
     def band_part(self, row, col, lower = None, upper = None) -> Tensor:
         """x within a band over two axes, 0 elsewhere: it selects, so an inf or NaN outside leaves no trace."""
+        ...
+    def bce_loss(self, target: Tensor, reduction = 'mean', from_logits = False) -> Tensor:
+        """Binary cross entropy. Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0."""
         ...
     def bias_add(self, vec, tag) -> Tensor:
         """x plus a plain vector along its last axis. For a bias that learns use x + b."""
@@ -117,6 +123,9 @@ class Tensor:
     def ceil(self) -> Tensor:
         """The smallest whole number not below x, in the type of x."""
         ...
+    def channel_affine(self, scale: Tensor, shift: Tensor) -> Tensor:
+        """x times scale plus shift, channel by channel; first the product, then the sum."""
+        ...
     def clamp(self, min = None, max = None) -> Tensor:
         """x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max is an error."""
         ...
@@ -129,6 +138,15 @@ class Tensor:
     def contiguous(self) -> Tensor:
         """The values one after another in the order of the tags: the same memory if they lie so, else a copy."""
         ...
+    def conv1d(self, w: Tensor, time, tap, stride = 1, padding = 0, dilation = 1, groups = 1, causal = False, state = None) -> Tensor:
+        """A window slides along `time`; each place times w, summed over taps and channels. Unlike torch, axes go by name, and there is no bias."""
+        ...
+    def conv2d(self, w: Tensor, bias: Tensor = None, stride = 1, padding = 0, groups = 1, relu = False) -> Tensor:
+        """A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation."""
+        ...
+    def conv_transpose1d(self, w: Tensor, time, tap, bias: Tensor = None, stride = 1, padding = 0, output_pad = 0) -> Tensor:
+        """Every value spread over a window by w; overlaps add up. Unlike torch, the output_pad rows hold the bias and nothing else."""
+        ...
     @staticmethod
     def copy_of(data, tags = (), dtype = None):
         """A tensor that shares memory with nothing."""
@@ -136,8 +154,11 @@ class Tensor:
     def cos(self) -> Tensor:
         """The cosine."""
         ...
-    def cross_entropy(self, tag, labels) -> Tensor:
-        """The mean of -log softmax(x)[label]."""
+    def cosine_similarity(self, other: Tensor, tag, eps) -> Tensor:
+        """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."""
+        ...
+    def cross_entropy(self, tag, labels, ignore_index = None, reduction = 'mean', label_smoothing = 0.0) -> Tensor:
+        """-log softmax(x)[label]. Unlike torch, the classes may be any axis, no label is ignored unless told, and if all are ignored the loss is 0."""
         ...
     def cumprod(self, tag) -> Tensor:
         """Running products along `tag`; the gradient is exact with zeros. Whole numbers in i64."""
@@ -201,6 +222,9 @@ class Tensor:
     def floor(self) -> Tensor:
         """The largest whole number not above x, in the type of x."""
         ...
+    def fold(self, size, kernel, stride = 1, padding = 0, out = 'h w c') -> Tensor:
+        """Every entry of every window added to the pixel it was read from: the adjoint of unfold."""
+        ...
     def full_like(self, value, dtype = None) -> Tensor:
         """One value everywhere, with the tags, sizes and number type of x; a constant."""
         ...
@@ -232,6 +256,9 @@ class Tensor:
     def gt(self, other: Tensor | float) -> Tensor:
         """Where x > other. Unlike torch, nothing is stretched."""
         ...
+    def huber_loss(self, target: Tensor, delta = 1.0, reduction = 'mean') -> Tensor:
+        """(x - target)**2 / 2 up to a difference of delta, beyond it a straight line. Unlike torch, nothing is broadcast."""
+        ...
     def index_add(self, tag, indices, update: Tensor) -> Tensor:
         """x with the rows of `update` added at these positions."""
         ...
@@ -253,6 +280,12 @@ class Tensor:
     def item(self):
         """The one value as a Python number. InvalidShape if there are several."""
         ...
+    def kl_div(self, target: Tensor, reduction = 'mean', log_target = False) -> Tensor:
+        """target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."""
+        ...
+    def kl_div_loss(self, target: Tensor, reduction = 'mean', log_target = False) -> Tensor:
+        """target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."""
+        ...
     def l2_normalize(self, tag, eps = 1e-12) -> Tensor:
         """x over its length along `tag`. Unlike torch, eps is added to the squared length."""
         ...
@@ -265,6 +298,12 @@ class Tensor:
     def leaky_relu(self, negative_slope) -> Tensor:
         """x from 0 up, negative_slope * x below. Unlike torch, the slope has no default."""
         ...
+    def linear_cross_entropy(self, weight: Tensor, labels, ignore_index = None, reduction = 'mean', label_smoothing = 0.0) -> Tensor:
+        """cross_entropy of x @ weight.T, a few rows at a time: neither the scores nor their gradient ever exist as a whole."""
+        ...
+    def linear_distill(self, weight: Tensor, rows, classes, probs, reduction = 'mean', loss_scale = 1.0) -> Tensor:
+        """Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0."""
+        ...
     def linear_recurrence(self, tag, decay: Tensor, initial: Tensor = None) -> Tensor:
         """h[t] = decay[t] * h[t-1] + x[t] along `tag`: every state. The last one as `initial` goes on bit for bit."""
         ...
@@ -273,6 +312,9 @@ class Tensor:
         ...
     def log1p(self) -> Tensor:
         """ln(1 + x), right for tiny x too."""
+        ...
+    def log_softmax(self, tag) -> Tensor:
+        """x - logsumexp(x) along `tag`: the logarithms of the shares. A row of -inf gives NaN; inf gives NaN too, and -inf beside it (unlike torch, where the whole row is NaN)."""
         ...
     def logical_and(self, other: Tensor) -> Tensor:
         """Where both are true. Unlike torch, whole numbers are refused."""
@@ -285,6 +327,9 @@ class Tensor:
         ...
     def logical_xor(self, other: Tensor) -> Tensor:
         """Where exactly one is true. Unlike torch, whole numbers are refused."""
+        ...
+    def logsumexp(self, tag) -> Tensor:
+        """log sum exp(x) along `tag`. A row of -inf gives -inf with gradient 0 (unlike torch, where it is NaN); inf gives inf."""
         ...
     def lt(self, other: Tensor | float) -> Tensor:
         """Where x < other. Unlike torch, nothing is stretched."""
@@ -307,6 +352,9 @@ class Tensor:
     def max(self, *tags, mask = None, empty = None) -> Tensor:
         """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN."""
         ...
+    def max_pool2d(self, kernel, stride = None, padding = 0) -> Tensor:
+        """The largest value in each window; the gradient goes to the first of equals. Unlike torch, a NaN loses against any number."""
+        ...
     def maximum(self, other: Tensor | float) -> Tensor:
         """The larger of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient."""
         ...
@@ -324,6 +372,9 @@ class Tensor:
         ...
     def mod(self, other: Tensor | float) -> Tensor:
         """What div_floor leaves; the sign of the divisor, as Python's %."""
+        ...
+    def mse_loss(self, target: Tensor, reduction = 'mean') -> Tensor:
+        """(x - target)**2. Unlike torch, nothing is broadcast."""
         ...
     def mul(self, other: Tensor | float) -> Tensor:
         """x * other, broadcasting by name."""
@@ -344,6 +395,9 @@ class Tensor:
         ...
     def neg(self) -> Tensor:
         """-x."""
+        ...
+    def nll_loss(self, tag, labels, reduction = 'mean') -> Tensor:
+        """-x[label]. The entry is selected, so -inf at another class stays out. Unlike torch, there is no ignore_index."""
         ...
     def nonzero(self) -> np.ndarray:
         """Positions in reading order of all values that are not 0, as a plain i64 array; NaN counts, none is fine. Unlike torch, flat positions."""
@@ -370,6 +424,12 @@ class Tensor:
         ...
     def pow(self, other: Tensor | float) -> Tensor:
         """x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too."""
+        ...
+    def prelu(self, alpha: Tensor) -> Tensor:
+        """x above zero, alpha times x elsewhere; the slope at zero is alpha."""
+        ...
+    def prepare_conv2d(self):
+        """An independent, prepared copy of a weight for x.conv2d(prepared); 16-bit weights are widened once."""
         ...
     def prod(self, *tags) -> Tensor:
         """The product along the named axes; its gradient is exact with zeros. f32 is multiplied in f64, whole numbers in i64."""
@@ -472,8 +532,8 @@ class Tensor:
     def softcap(self, cap) -> Tensor:
         """cap * tanh(x / cap): x where it is small, never beyond the limit."""
         ...
-    def softmax(self, tag) -> Tensor:
-        """exp(x) / sum exp(x) along `tag`."""
+    def softmax(self, tag, scale = 1, mask: Tensor = None, max_bias = 0, head = None, sinks: Tensor = None, causal = None, source_offset = 0) -> Tensor:
+        """exp(x) / sum exp(x) along `tag`; a row of -inf gives NaN. Unlike a mask of truth values, `mask` is added; unlike `attention`, causal counts from the first key."""
         ...
     def softplus(self) -> Tensor:
         """ln(1 + exp(x)), a smooth relu whose slope is sigmoid(x). Unlike torch, no beta and no threshold."""
@@ -540,6 +600,12 @@ class Tensor:
         ...
     def unbind(self, tag) -> list:
         """The entries of one axis as a list of tensors without it; views."""
+        ...
+    def unfold(self, kernel, stride = 1, padding = 0, out = 'patch elem') -> Tensor:
+        """What every window sees, one row each; taps row by row, channels fastest. Unlike torch, windows are rows and channels come last."""
+        ...
+    def upsample2x_nearest(self) -> Tensor:
+        """Every pixel as a square of four."""
         ...
     def var(self, *tags, ddof = 0) -> Tensor:
         """The variance along the named axes. Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN."""

@@ -165,7 +165,7 @@ def index_select(self:BlockTensor,
     tags = self.tags if out is None else replaced(self, 'index_select', tag, out)
     return wrap(self.dtype.floats(rows_wanted(self.blocks[at])).reshape(len(at), -1), tags)
 
-# %% ../../nbs/25a_blocks.ipynb #7991fd42
+# %% ../../nbs/25a_blocks.ipynb #58217b65
 def view(q, blocks, tags):
     "Blocks of the same format, memory shared."
     t = BlockTensor.__new__(BlockTensor)
@@ -183,6 +183,7 @@ def rename(self:BlockTensor, *tags, **names):
     like = wrap(np.empty((1,) * self.ndim, 'f4'), self.tags).rename(*tags, **names)
     return view(self, self.blocks, like.tags)
 
+# %% ../../nbs/25a_blocks.ipynb #efe3dbb2
 @patch_blocks
 def narrow(self:BlockTensor, tag, start, length):
     "A range of any axis but the last; a view."

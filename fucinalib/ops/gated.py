@@ -39,7 +39,7 @@ def gated_by(name, up, gate):
         return fold_up(up_grad), fold_gate(gate_grad)
     return f(a, b), tags, rules
 
-# %% ../../nbs/11a_gated.ipynb #17f50a16
+# %% ../../nbs/11a_gated.ipynb #ac720ced
 TWO = [Sample('row=2 col=3', 'row=2 col=3'), Sample('row=2 col=3', 'col=3'), Sample('row=2', 'col=3 row=2'), Sample('d=3', 'd=1'), Sample('', '')]
 UNFIT = [(ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), Tensor([1., 2., 3.], 'd'))), (DTypeError, lambda f: f(Tensor([1], 'd'), Tensor([1], 'd'))), (DTypeError, lambda f: f(Tensor([1.], 'd'), 1.))]
 
@@ -51,6 +51,7 @@ def gated(up:Tensor,    # any tags, real numbers: what passes
     "up * act(gate) for the gate called `name`; the second operand is the gate."
     return gated_by(name, up, gate)
 
+# %% ../../nbs/11a_gated.ipynb #40b6bcd8
 @op('gated', samples=TWO, mistakes=UNFIT)
 def glu(up:Tensor,    # any tags, real numbers: what passes
         gate:Tensor,  # met by name: how much of it

@@ -170,7 +170,7 @@ def zero_rows(x:Tensor,  # any tags
     axis, at = positions(x, 'zero_rows', tag, indices)
     return rows_written(x.data, axis, at, 0), x.tags, (lambda g: rows_written(g, axis, at, 0),)
 
-# %% ../../nbs/16_indexing.ipynb #fa3a8843
+# %% ../../nbs/16_indexing.ipynb #2cd9ace6
 def stretch(x, op, tag, start, length):
     "The axis and the index of `length` entries from `start`."
     axis, start, length = locate(x, op, tag)[0], operator.index(start), operator.index(length)
@@ -199,6 +199,7 @@ def written(a, at, values):
     y[at] = values
     return y
 
+# %% ../../nbs/16_indexing.ipynb #a89d69f8
 @op('indexing', samples=[Sample('row=3 col=2', 'row', 1, 2)], torch='torch.Tensor.zero_', mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd', 0, 0)), (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', 1, 2))])
 def zero_slice(x:Tensor,  # any tags
                tag,       # axis of the range
@@ -209,7 +210,7 @@ def zero_slice(x:Tensor,  # any tags
     axis, at = stretch(x, 'zero_slice', tag, start, length)
     return written(x.data, at, 0), x.tags, (lambda g: written(g, at, 0),)
 
-# %% ../../nbs/16_indexing.ipynb #1e1eb41a
+# %% ../../nbs/16_indexing.ipynb #5dbd571e
 def marks(x, mask, op):
     "The mask as a bool array like x, and how many places it marks. EmptySelection if none."
     like(x, mask, op, 'mask')
@@ -236,6 +237,7 @@ def masked_select(x:Tensor,  # any tags
         return gx
     return x.data[m], parse(out), (rule,)
 
+# %% ../../nbs/16_indexing.ipynb #a2323b4d
 @op('indexing', samples=[Sample('row=2 col=3', CHECKS, 'picked=3')], mistakes=MARKED + [(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), Tensor([True, True], 'd'), Tensor([1.], 'e')))], torch='torch.masked_scatter')
 def masked_scatter(x:Tensor,       # any tags
                    mask,           # bool tensor (or reals, where not 0) of the same tags and sizes

@@ -116,7 +116,7 @@ def pad(x:Tensor,  # any tags
 
 def constant(x, value): return value if value != 0 or isinstance(value, bool) else False if x.dtype.is_bool else 0
 
-# %% ../../nbs/15a_movement.ipynb #f93aede9
+# %% ../../nbs/15a_movement.ipynb #71086eae
 def edges(x, op, h, w, padding):
     "(before, after) for every axis of x from the four edges of a picture."
     i, j = locate(x, op, h, w)
@@ -142,6 +142,7 @@ def constant_pad2d(x:Tensor,  # any tags, two of them a picture's
     y, here, there = framed(x.data, edges(x, 'constant_pad2d', h, w, padding), filler(x, 'constant_pad2d', constant(x, value)))
     return y, x.tags, (lambda g: Part(here, g[there]),)
 
+# %% ../../nbs/15a_movement.ipynb #1e9a1b9b
 @op('movement', half='native', samples=[Sample('h=2 w=3', 'h', 'w', 1), Sample('w=3 h=2', 'h', 'w', (1, -1, 0, 1))], torch='torch.nn.ZeroPad2d', mistakes=PAD2D)
 def zero_pad2d(x:Tensor,  # any tags, two of them a picture's
                h,         # tag of the height
@@ -152,7 +153,7 @@ def zero_pad2d(x:Tensor,  # any tags, two of them a picture's
     y, here, there = framed(x.data, edges(x, 'zero_pad2d', h, w, padding), 0)
     return y, x.tags, (lambda g: Part(here, g[there]),)
 
-# %% ../../nbs/15a_movement.ipynb #05f8cdac
+# %% ../../nbs/15a_movement.ipynb #0f8cab17
 @op('movement', half='native', samples=[Sample('d=3', 'd'), Sample('row=2 col=3', 'row col')], torch='torch.flip', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e')), (TagError, lambda f: f(Tensor([1.], 'd')))])
 def flip(x:Tensor,  # any tags
          *tags,     # axes to reverse
@@ -162,6 +163,7 @@ def flip(x:Tensor,  # any tags
     if not over: raise fault(TagError, 'flip of no axis', x=x, help=f'x.flip({(x.tags or ("d",))[0]!r})')
     return flipped(x.data, over), x.tags, (lambda g: flipped(g, over),)
 
+# %% ../../nbs/15a_movement.ipynb #8d70d236
 @op('movement', half='native', samples=[Sample('d=5', 'd', 2), Sample('row=2 col=3', 'col', -1), Sample('d=3', 'd', 30)], torch='torch.roll', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e', 1)), (OptionError, lambda f: f(Tensor([1.], 'd'), 'd', .5))])
 def roll(x:Tensor,  # any tags
          tag,       # axis to turn

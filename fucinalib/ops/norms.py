@@ -16,7 +16,7 @@ from .unary import floats
 from ..tags import locate
 from ..tensor import Tensor, wrap
 
-# %% ../../nbs/20_norms.ipynb #df5a0330
+# %% ../../nbs/20_norms.ipynb #361c7b43
 def as_rows(a, axis):
     "`a` as (rows, n), contiguous, with `axis` as its columns."
     last = a if axis == a.ndim - 1 else np.moveaxis(a, axis, -1)
@@ -38,6 +38,7 @@ def per_column(x, op, tag, **given):
         found.append(t.data)
     return found
 
+# %% ../../nbs/20_norms.ipynb #4e5076db
 def turns(x, tag, rope, residual):
     "The position tag and the table of a norm that turns its result. ShapeMismatch unless the table is as long and as wide as x."
     if residual is not None: raise fault(OptionError, 'rms_norm: residual and rope together', x=x, help='x.rms_norm(tag, rope=rope) + residual, or (x.rms_norm(tag) + residual).rope(...)')

@@ -221,7 +221,7 @@ def mul_(x:Tensor,  # changed in place
     kernels.mul_scalar_(x.data, number(s, x, 'mul_'))
     return x
 
-# %% ../../nbs/10_pointwise.ipynb #0aa7a184
+# %% ../../nbs/10_pointwise.ipynb #73ca215f
 def last_axis_vector(x, vector, tag, op):
     "`vector` as an array that fits the last axis of x, which must be `tag`."
     if locate(x, op, tag)[0] != x.ndim - 1: raise fault(UnsupportedView, f'{op}: {tag!r} is not the last axis', x=x, help='x.add(bias) meets by name wherever the axis is')
@@ -239,6 +239,7 @@ def bias_add(x:Tensor,  # any tags, the last one is `tag`
     "x plus a plain vector along its last axis. For a bias that learns use x + b."
     return kernels.add(x.data, last_axis_vector(x, vec, tag, 'bias_add')), x.tags, (same,)
 
+# %% ../../nbs/10_pointwise.ipynb #6c2f657f
 @op('pointwise', samples=[Sample('row=2 d=3', np.array([1., 2., 3.]), 'd')], mistakes=RAW + [(OptionError, lambda f: f(Tensor([1.], 'd'), [1.], 'd', op='rleu'))], composed=True, differentiable=False)
 def bias_add_(x:Tensor,  # changed in place; the last tag is `tag`
               vec,       # a plain array, one value per entry of the last axis
