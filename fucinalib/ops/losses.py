@@ -4,22 +4,22 @@
 
 # %% auto #0
 __all__ = ['LABELS', 'MISLABELLED', 'SMOOTHED', 'CHUNK', 'LINEAR', 'ONE', 'PAIR', 'UNEQUAL', 'CHANCE', 'reduction_of',
-           'labels_for', 'smoothing_of', 'Rows', 'combine', 'uncombine', 'cross_entropy', 'nll_loss', 'chunks',
-           'send_back', 'linear_losses', 'linear_operands', 'room', 'times', 'Scores', 'linear_cross_entropy',
+           'labels_for', 'figure', 'smoothing_of', 'Rows', 'combine', 'uncombine', 'cross_entropy', 'nll_loss',
+           'chunks', 'send_back', 'linear_losses', 'linear_operands', 'room', 'times', 'Scores', 'linear_cross_entropy',
            'entries_for', 'distill_losses', 'linear_distill', 'target_for', 'paired', 'mse_loss', 'huber_loss',
            'unsure', 'bce_loss', 'kl_target', 'kl_log_target', 'kl_div_loss', 'cosine_similarity']
 
-# %% ../../nbs/19_losses.ipynb #f556fb86
+# %% ../../nbs/19_losses.ipynb #8ccf6327
 from math import isfinite, prod
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, mode, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
-from ..kernels.losses import SURE, sure
+from ..kernels.losses import sure
 from .pointwise import mixed
 from .reductions import lanes
 from .unary import floats
-from ..tags import align, locate, parse, renaming, union, without
+from ..tags import align, locate, renaming, union, without
 from ..tensor import Tensor
 
 # %% ../../nbs/19_losses.ipynb #49486ce4
@@ -29,17 +29,19 @@ def reduction_of(x, op, reduction, known=('mean', 'sum', 'none')):
     batch = f"; the sum over the rows is x.{op}(..., reduction='sum') / rows" if reduction == 'batchmean' else ''
     raise fault(OptionError, f'{op}: reduction {reduction!r}', x=x, help=did_you_mean(reduction, known) + batch)
 
-# %% ../../nbs/19_losses.ipynb #509a9d46
+# %% ../../nbs/19_losses.ipynb #b9ecdd00
 def labels_for(x, op, tag, labels, ignore_index=None):
     "The labels as an i64 array with the shape of x less its classes, -1 where ignored; each is checked."
-    axis, = locate(x, op, tag)
-    rest, shape, n = without(x.tags, (tag,)), x.shape[:axis] + x.shape[axis + 1:], x.shape[axis]
+    axis, *more = locate(x, op, tag)
+    if more: raise fault(TagError, f'{op} over {1 + len(more)} axes', x=x, help="classes are one axis; x.merge('class', 'a b') makes one of two")
+    rest, shape, n = tuple([t for t in x.tags if t != tag]), x.shape[:axis] + x.shape[axis + 1:], x.shape[axis]
     if isinstance(labels, Tensor):
         if set(labels.tags) != set(rest): raise fault(TagError, f'{op}: the labels have other axes than x without its classes', x=x, labels=labels, help=f'labels need the axes {" ".join(rest)!r}' if rest else 'labels are a single number')
         y = align(labels.data, labels.tags, rest)
         if y.shape != shape: raise fault(ShapeMismatch, f'{op}: the labels have other sizes than x', x=x, labels=labels, help=f'one label for each row of {tag!r}')
     else:
-        y = np.asarray(labels)
+        try: y = np.asarray(labels)
+        except ValueError: raise fault(InvalidShape, f'{op}: the lists of labels have different lengths', x=x, help='labels that do not count: give them a number and say ignore_index=that number') from None
         if y.size != prod(shape): raise fault(InvalidDataLength, f'{op}: {y.size} labels for {prod(shape)} rows of {tag!r}', x=x, labels=labels, help=f'one label for each position of {" ".join(rest)!r}')
         if y.ndim != 1 and y.shape != shape: raise fault(ShapeMismatch, f'{op}: labels of shape {y.shape}', x=x, labels=labels, help=f'shape {shape}, or a flat list in that order')
     if y.dtype.kind not in 'iu': raise fault(DTypeError, f'{op}: labels of type {y.dtype}', x=x, labels=labels, help="labels are whole numbers: labels.to('i64')")
@@ -52,10 +54,16 @@ def labels_for(x, op, tag, labels, ignore_index=None):
     y = y.astype('i8', copy=False).reshape(shape)
     return y if counts is None else np.where(counts.reshape(shape), y, -1)
 
+def figure(x, op, name, value):
+    "A setting as a float. OptionError if it is no number."
+    if isinstance(value, (int, float, np.number)): return float(value)
+    raise fault(OptionError, f'{op}: {name} is a {type(value).__name__}', x=x, help='a number')
+
 def smoothing_of(x, op, label_smoothing):
     "The smoothing as a float. InvalidShape unless 0 <= label_smoothing < 1."
+    label_smoothing = figure(x, op, 'label_smoothing', label_smoothing)
     if not 0 <= label_smoothing < 1: raise fault(InvalidShape, f'{op}: label_smoothing is {label_smoothing}', x=x, help='from 0 to less than 1; 0.1 is usual')
-    return float(label_smoothing)
+    return label_smoothing
 
 # %% ../../nbs/19_losses.ipynb #adcb1943
 class Rows:
@@ -271,7 +279,7 @@ def distill_losses(a, w, number, c, p, g, gx=None, gw=None):
         del z, d        # before the next ones come
     return losses
 
-# %% ../../nbs/19_losses.ipynb #c7bab274
+# %% ../../nbs/19_losses.ipynb #be40e6fa
 ONE = lambda: (Tensor([[1., 2.]], 'row d'), Tensor([[1., 2.]], 'class d'))
 
 @op('losses', samples=[Sample('row=3 d=2', 'class=4 d=2', [2, 0, 2, 2], [1, 3, 0, 1], [.5, .7, .2, .2]), Sample('row=2 d=3', 'class=2 d=3', [1], [0], [2.], reduction='sum', loss_scale=.5)],
@@ -291,7 +299,7 @@ def linear_distill(x:Tensor,          # 'row d'
     if x.ndim != 2: raise fault(TagError, 'linear_distill: x has two axes', x=x, weight=weight, help="rows and the shared axis; x.merge('row', 'batch position') makes one axis of two")
     reduction_of(x, 'linear_distill', reduction, ('mean', 'sum'))
     there, number, c, p, order = entries_for(x, weight, rows, classes, probs)
-    scale = loss_scale / (len(p) if reduction == 'mean' else 1)
+    scale = figure(x, 'linear_distill', 'loss_scale', loss_scale) / (len(p) if reduction == 'mean' else 1)
     gx, gw = gradients = room(x, weight)()
     few = None if gx is None else np.empty((len(there), a.shape[1]), a.dtype)
     losses = distill_losses(a[there], w, number, c, p, scale, few, gw)
@@ -334,7 +342,7 @@ def mse_loss(x:Tensor,          # prediction, any tags
     "(x - target)**2. Unlike torch, nothing is broadcast."
     return paired(x, target, 'mse_loss', reduction, kernels.mse_loss, lambda a, t, s: kernels.mse_loss_backward(a, t, 2 * s), lambda a, t, s: kernels.mse_loss_backward(t, a, 2 * s))
 
-# %% ../../nbs/19_losses.ipynb #c0ab33aa
+# %% ../../nbs/19_losses.ipynb #e620a1cb
 @op('losses', samples=PAIR + [Sample('row=3 col=3', 'row=3 col=3', delta=.5)], mistakes=UNEQUAL + [(InvalidShape, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'), delta=0.))], torch='torch.nn.functional.huber_loss', half='f32')
 def huber_loss(x:Tensor,          # prediction, any tags
                target:Tensor,     # like x
@@ -342,8 +350,8 @@ def huber_loss(x:Tensor,          # prediction, any tags
                reduction='mean',  # 'mean' over all values, 'sum', or 'none'
               )->Tensor:
     "(x - target)**2 / 2 up to a difference of delta, beyond it a straight line. Unlike torch, nothing is broadcast."
-    if not isinstance(delta, (int, float, np.number)) or not (isfinite(delta) and delta > 0): raise fault(InvalidShape, f'huber_loss: delta is {delta}', x=x, target=target, help='a finite number above 0')
-    delta = float(delta)
+    delta = figure(x, 'huber_loss', 'delta', delta)
+    if not (isfinite(delta) and delta > 0): raise fault(InvalidShape, f'huber_loss: delta is {delta}', x=x, target=target, help='a finite number above 0')
     return paired(x, target, 'huber_loss', reduction, kernels.huber_loss, lambda a, t, s: kernels.huber_loss_backward(a, t, delta, s), lambda a, t, s: kernels.huber_loss_backward(t, a, delta, s), delta)
 
 # %% ../../nbs/19_losses.ipynb #4f75d01c
@@ -385,7 +393,7 @@ def kl_div_loss(x:Tensor,          # logarithms of probabilities, any tags
 
 Tensor.kl_div = kl_div_loss     # its name in torch
 
-# %% ../../nbs/19_losses.ipynb #86f98c16
+# %% ../../nbs/19_losses.ipynb #7a7bb4bf
 @op('losses', samples=[Sample('row=2 d=3', 'row=2 d=3', 'd', 1e-8), Sample('d=3 row=2', 'd=3 col=2', 'd', 1e-8), Sample('d=4', 'row=2 d=4', 'd', eps=10.)], composed=True, torch='torch.nn.functional.cosine_similarity', half='f32',
     mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'), 'e', 1e-8)), (TagError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'e'), 'd', 1e-8)), (ShapeMismatch, lambda f: f(Tensor([1.], 'd'), Tensor([1., 2.], 'd'), 'd', 1e-8)),
               (DTypeError, lambda f: f(Tensor([1], 'd'), Tensor([1], 'd'), 'd', 1e-8)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'), 'd', -1.)), (OptionError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'), 'd'))])
@@ -395,7 +403,9 @@ def cosine_similarity(x:Tensor,      # any tags
                       eps,           # the product of the two lengths is at least this
                      )->Tensor:
     "The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."
+    if not isinstance(other, Tensor): raise fault(DTypeError, f'cosine_similarity with a {type(other).__name__}', x=x, other=other, help=f'a tensor with the axis {tag!r}')
     for t in (x, other): floats(t, 'cosine_similarity'), locate(t, 'cosine_similarity', tag)
+    eps = figure(x, 'cosine_similarity', 'eps', eps)
     if not eps >= 0: raise fault(InvalidShape, f'cosine_similarity: eps is {eps}', x=x, other=other, help='at least 0; 1e-8 is usual')
     y = x.dot(other, tag) / (x.norm(tag) * other.norm(tag)).clamp(min=eps)
     return y.permute(*without(union(x.tags, other.tags), (tag,))) if y.ndim > 1 else y
