@@ -165,37 +165,41 @@ def _plus(a, b, y, at, n):
     for j in range(n):
         y[at + j] = a[j] + b[j]
 
-def _across(m, at, c, y0, y1, y2, y3, to):
+def _less(m, i, k, y, to, c):
     for j in range(c):
-        y0[to + j] = m[at + j] - m[at + 2 * c + j]
-        y1[to + j] = m[at + c + j] + m[at + 2 * c + j]
+        y[to + j] = m[i + j] - m[k + j]
+
+def _more(m, i, k, y, to, c):
     for j in range(c):
-        y2[to + j] = m[at + 2 * c + j] - m[at + c + j]
-        y3[to + j] = m[at + c + j] - m[at + 3 * c + j]
+        y[to + j] = m[i + j] + m[k + j]
 
 def _plane_row(m, y0, y1, y2, y3, c, tw, t):
     for k in range(tw):
-        _across(m, 2 * k * c, c, y0, y1, y2, y3, (t + k) * c)
+        at = 2 * k * c
+        _less(m, at, at + 2 * c, y0, (t + k) * c, c)
+        _more(m, at + c, at + 2 * c, y1, (t + k) * c, c)
+        _less(m, at + 2 * c, at + c, y2, (t + k) * c, c)
+        _less(m, at + c, at + 3 * c, y3, (t + k) * c, c)
 
 def _load(x, rows, top, skip, to, n):
     for i in range(rows.shape[0]):
         if top + i >= 0 and top + i < x.shape[0]:
             _copy(x[top + i], skip, rows[i], to, n)
 
-def _mix(rows, mixed, wide):
-    for j in range(wide):
-        mixed[0, j] = rows[0, j] - rows[2, j]
-        mixed[1, j] = rows[1, j] + rows[2, j]
-    for j in range(wide):
-        mixed[2, j] = rows[2, j] - rows[1, j]
-        mixed[3, j] = rows[1, j] - rows[3, j]
+def _mix(a, b, c, d, y0, y1, y2, y3):
+    for j in range(y0.shape[0]):
+        y0[j] = a[j] - c[j]
+        y1[j] = b[j] + c[j]
+    for j in range(y0.shape[0]):
+        y2[j] = c[j] - b[j]
+        y3[j] = b[j] - d[j]
 
 def _strip(x, v, c, top, skip, to, n, tw, t):
     "The tiles of four rows of the image x, of which v takes planes from tile t on."
     rows = np.zeros((4, (2 * tw + 2) * c), np.float32)
     mixed = np.empty((4, (2 * tw + 2) * c), np.float32)
     _load(x, rows, top, skip, to, n)
-    _mix(rows, mixed, rows.shape[1])
+    _mix(rows[0], rows[1], rows[2], rows[3], mixed[0], mixed[1], mixed[2], mixed[3])
     for i in range(mixed.shape[0]):
         _plane_row(mixed[i], v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], c, tw, t)
 

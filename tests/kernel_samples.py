@@ -190,6 +190,9 @@ def scores(masked, slope=lambda s, rows: np.abs(s.unit(rows)) + .1):
 SAMPLES.update(logsumexp_last_backward=matrices(lambda s, shape: [s.mild(*shape), s.any(shape[0]) + 5, s.any(shape[0])], tol=2e-5), softmax_scores=scores(True),
                softmax_scores_backward=matrices(lambda s, shape: [s.mild(*shape), s.shares(*shape), 1.5, s.rng.integers(1, shape[1] + 1, shape[0])], tol=2e-5))
 MORE += [('softmax_scores', scores(False))]
+down = cubes(lambda s, shape: [s.any(*shape)], tol=4e-6)
+SAMPLES.update(softmax_mid=down, log_softmax_mid=down, softmax_mid_backward=cubes(lambda s, shape: [s.mild(*shape), s.unit(*shape) ** 2 / shape[1]], tol=2e-5),
+               log_softmax_mid_backward=cubes(lambda s, shape: [s.mild(*shape), s.unit(*shape) - np.float32(np.log(shape[1]) + 1)], tol=2e-5))
 
 # pairs that turn, each row of angles twice
 def rope_sample(pairs, *rest):

@@ -374,7 +374,7 @@ def tile_weights(g, x, c, geometry):
     rows = np.tensordot(ROW, total.reshape(4, 4, c, o), (0, 0))         # 3 4 c o
     return np.tensordot(ROW, rows, (0, 1)).swapaxes(0, 1).reshape(9 * c, o)
 
-# %% ../../nbs/23_convolution.ipynb #3b419453
+# %% ../../nbs/23_convolution.ipynb #bc6be97d
 class PreparedConv2d:
     "Weights of a conv2d with what can be computed in advance; `planes` is None where that is nothing."
     def __init__(self, weight, planes): self.weight, self.planes = weight, planes
@@ -388,7 +388,7 @@ def prepare_conv2d(w:Tensor,  # 'out kh kw c'
     "An independent, prepared copy of a weight for x.conv2d(prepared); 16-bit weights are widened once."
     if w.ndim != 4: raise fault(TagError, f'prepare_conv2d of {w.ndim} axes', w=w, help="a weight has four: 'out kh kw c'")
     if w.node is not None and mode.grad: raise fault(GradientPreparedConv2dUnsupported, 'prepare_conv2d of a weight that requires a gradient', w=w, help='w.detach().prepare_conv2d(); a prepared weight does not learn')
-    floats(w, 'prepare_conv2d')
+    if not w.dtype.is_float or w.data.itemsize == 1: raise fault(DTypeError, f'prepare_conv2d of {w.dtype}', w=w, help="w.to('f32').prepare_conv2d()")
     o, kh, kw, c = w.shape
     a = np.array(w.data, 'f4' if w.data.dtype in SHORT else None, order='C')
     worth = (kh, kw) == (3, 3) and min(c, o) >= LEAST and a.dtype == np.float32
