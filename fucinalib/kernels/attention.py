@@ -1,0 +1,144 @@
+"""Attention in tiles: the scores of some queries for some keys exist, never all of them.
+
+q and the result are (batch, query, head, d); k and v are (batch, key, kv head, d); `owner` says which kv head each head reads. Query i sees the
+keys i + lo to i + hi. What a query keeps for the backward pass is one number a head: the logarithm of the sum of its exponentials.
+"""
+import numpy as np
+from .dispatch import kernel
+from .pointwise import quiet
+
+ROWS, KEYS, TILE = 128, 512, 64       # a tile in NumPy; the side of a tile where it is compiled
+
+
+def lanes(a, n):
+    "(batch, time, n x repeat, d) as (batch, n, repeat, time, d)."
+    b, t, h, d = a.shape
+    return a.reshape(b, t, n, h // n, d).transpose(0, 2, 3, 1, 4)
+
+def rows(a, i, j):
+    "Times i to j of lanes as rows: (batch, n, rows, d)."
+    a = a[..., i:j, :]
+    return np.ascontiguousarray(a).reshape(*a.shape[:2], -1, a.shape[-1])
+
+def apart(a, n, shape):
+    "Rows as (batch, time, heads, ...)."
+    b, g = a.shape[:2]
+    a = a.reshape(b, g, -1, n, *a.shape[3:])
+    return a.swapaxes(2, 3).swapaxes(1, 2).reshape(shape)
+
+def in_order(owner, n):
+    "Whether neighbouring heads share a kv head, all of them as many."
+    return len(owner) % n == 0 and np.array_equal(owner, np.arange(len(owner)) // (len(owner) // n))
+
+def tiles(i, n, s, lo, hi):
+    "Ranges of keys that some of the queries i to i + n see."
+    first, last = max(0, i + lo), min(s, i + n + hi)
+    return [(j, min(last, j + KEYS)) for j in range(first, last, KEYS)]
+
+def seen(i, n, j, e, lo, hi):
+    "Which of the queries i to i + n see which of the keys j to e; None if all see all."
+    if j >= i + n - 1 + lo and e - 1 <= i + hi: return None
+    d = np.arange(j, e) - np.arange(i, i + n)[:, None]
+    return (d >= lo) & (d <= hi)
+
+def stacked(a, repeat): return a if a is None or repeat == 1 else np.tile(a, (repeat, 1))
+
+def product(a, b, keep):
+    "a @ b; where not `keep`, a is 0 and whatever b holds stays out, NaN and infinity too."
+    if keep is None or np.isfinite(b).all(): return a @ b
+    bad = ~np.isfinite(b).all(-1)
+    y = a @ np.where(bad[..., None], b.dtype.type(0), b)
+    for p in np.flatnonzero(bad.any((0, 1))):
+        y += np.where(keep[:, p, None], a[..., p, None] * np.where(bad[..., p], 1, 0).astype(b.dtype)[..., None, None] * b[..., p, None, :], b.dtype.type(0))
+    return y
+
+
+@kernel(floor=1 << 14, inplace=(0, 1))
+@quiet
+def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
+    "Values averaged by softmax(scale q k + bias), and the log of the sum of the exponentials: minus infinity, and a result of 0, where nothing is seen."
+    t, s, g, real = q.shape[1], k.shape[1], k.shape[2], q.dtype.type
+    if not in_order(owner, g): k, v, g = k[:, :, owner], v[:, :, owner], len(owner)
+    q, k, v, repeat = lanes(q, g), k.swapaxes(1, 2), v.swapaxes(1, 2), q.shape[2] // g
+    for i in range(0, t, ROWS):
+        n = min(ROWS, t - i)
+        x = rows(q, i, i + n) * real(scale)
+        m, l, acc = np.full(x.shape[:3], -np.inf, real), np.zeros(x.shape[:3], real), np.zeros_like(x)
+        for j, e in tiles(i, n, s, lo, hi):
+            p = x @ k[:, :, j:e].swapaxes(2, 3)
+            if bias.size: p += stacked(bias[i:i + n, j:e], repeat)
+            keep = stacked(seen(i, n, j, e, lo, hi), repeat)
+            if keep is not None: np.copyto(p, -np.inf, where=~keep)
+            new = np.maximum(m, p.max(-1))
+            level = np.where(new == -np.inf, real(0), new)
+            p -= level[..., None]
+            np.exp(p, out=p)
+            f = np.exp(m - level)
+            l = l * f + p.sum(-1)
+            acc = acc * f[..., None] + product(p, v[:, :, j:e], keep)
+            m = new
+        out[:, i:i + n] = apart(acc / np.where(l == 0, real(1), l)[..., None], n, out[:, i:i + n].shape)
+        lse[:, i:i + n] = apart(np.where(l == 0, real(-np.inf), m + np.log(l)), n, lse[:, i:i + n].shape)
+    return out
+
+@kernel(floor=1 << 14, inplace=(0, 1, 2))
+@quiet
+def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, delta, *room):
+    "Gradients for q, k and v; `delta` is the sum of gy times the result, a number a head and query. Tiles of weights are made again from lse."
+    t, s, g, real, given = q.shape[1], k.shape[1], k.shape[2], q.dtype.type, not in_order(owner, k.shape[2])
+    if given: k, v, g = k[:, :, owner], v[:, :, owner], len(owner)
+    repeat = q.shape[2] // g
+    q, gy, k, v = lanes(q, g), lanes(gy, g), k.swapaxes(1, 2), v.swapaxes(1, 2)
+    lse, delta = lanes(np.where(lse == -np.inf, real(np.inf), lse)[..., None], g), lanes(delta[..., None], g)
+    gk, gv = np.zeros(k.shape, real), np.zeros(k.shape, real)
+    for i in range(0, t, ROWS):
+        n = min(ROWS, t - i)
+        x, y, top, mean = rows(q, i, i + n) * real(scale), rows(gy, i, i + n), rows(lse, i, i + n), rows(delta, i, i + n)
+        gx = np.zeros_like(x)
+        for j, e in tiles(i, n, s, lo, hi):
+            keep = stacked(seen(i, n, j, e, lo, hi), repeat)
+            turned = None if keep is None else keep.T
+            p = x @ k[:, :, j:e].swapaxes(2, 3)
+            p -= top
+            np.exp(p, out=p)
+            if keep is not None: np.copyto(p, 0, where=~keep)
+            gv[:, :, j:e] += product(p.swapaxes(2, 3), y, turned)
+            gp = y @ v[:, :, j:e].swapaxes(2, 3)
+            gp -= mean
+            gp *= p
+            if keep is not None: np.copyto(gp, 0, where=~keep)
+            gx += product(gp, k[:, :, j:e], keep)
+            gk[:, :, j:e] += product(gp.swapaxes(2, 3), x, turned)
+        gq[:, i:i + n] = apart(gx * real(scale), n, gq[:, i:i + n].shape)
+    for total, a in ((gkeys, gk), (gvalues, gv)):
+        total[...] = 0
+        if given: np.add.at(total, (slice(None), slice(None), owner), a.swapaxes(1, 2))
+        else: total += a.swapaxes(1, 2)
+    return gq
+
+
+def room(q, k, *sizes):
+    "Memory for the compiled kernels: (rows, columns) each; rows are zero where tiles are not full."
+    if q.size < attend_.kernel.floor or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
+    return [np.zeros(size, q.dtype) for size in sizes]
+
+def counts(q, k):
+    "Rows of q, of all tiles of queries; of k, of all tiles of keys; of k turned; d made a multiple of 8."
+    (b, t, h, d), (s, g) = q.shape, k.shape[1:3]
+    tall, deep = -(-d // 8) * 8, -(-s // TILE)
+    return b * h * -(-t // TILE) * TILE, b * g * deep * TILE, b * g * deep * tall, tall
+
+def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
+    "Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy keeps from who does not see it."
+    out, lse, d = np.empty(q.shape, q.dtype), np.empty(q.shape[:3], q.dtype), q.shape[3]
+    nq, nk, turned, tall = counts(q, k)
+    run = attend_.kernel.twin if hidden else attend_
+    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(q, k, (turned, TILE), (nk, d), (nq, tall), (nq, d), (nq, TILE), (nq, 2)))
+    return out, lse
+
+def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
+    "Gradients of attend for q, k and v."
+    gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
+    run = attend_back_.kernel.twin if hidden else attend_back_
+    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta)
+    return gq, gk, gv
