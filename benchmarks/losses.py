@@ -30,7 +30,7 @@ def cases(torch):
         (sure, log), (tt,) = (t[::-1].copy(), np.log(t)), both(torch, t)
         target = fl.Tensor(t, 'd')
         for name, v, ours, theirs in (('mse', a, fl.mse_loss, lambda x, t: F.mse_loss(x, t)), ('huber', a, fl.huber_loss, lambda x, t: F.huber_loss(x, t)), ('bce', sure, fl.bce_loss, lambda x, t: F.binary_cross_entropy(x, t)),
-                                      ('bce from logits', a, lambda x, t: x.bce_loss(t, from_logits=True), lambda x, t: F.binary_cross_entropy_with_logits(x, t)), ('kl div', log, fl.kl_div_loss, lambda x, t: F.kl_div(x, t, reduction='sum') / n)):
+                                      ('bce from logits', a, lambda x, t: x.bce_loss(t, from_logits=True), lambda x, t: F.binary_cross_entropy_with_logits(x, t)), ('kl div', log, fl.kl_div, lambda x, t: F.kl_div(x, t, reduction='sum') / n)):
             yield case(name, n, lambda x, f=ours: f(x, target), lambda x, f=theirs: f(x, tt), (fl.param(v, 'd'),), both(torch, v, grad=True))
     a, b = normal(10_000, 128), normal(10_000, 128, seed=1)
     yield Case('cosine similarity', '10000 x 128', there_and_back(lambda x, y: x.cosine_similarity(y, 'd', 1e-8).sum(), fl.param(a, 'row d'), fl.param(b, 'row d')), None,

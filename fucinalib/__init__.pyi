@@ -66,6 +66,9 @@ def argmin(x: Tensor, tag) -> Tensor:
 def argsort(x: Tensor, tag, descending = False) -> Tensor:
     """The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."""
     ...
+def attention(q: Tensor, k: Tensor | list, v: Tensor | list, scale = None, mask = 'causal', window = 0, bias: Tensor = None, kv_head = None, sinks: Tensor = None, lens = None, out = 'out') -> Tensor:
+    """Softmax-weighted mean of the values for each query and head; result 'seq out', heads side by side. Unlike torch, a causal band is aligned at its end. A query that sees nothing gives 0."""
+    ...
 def avg_pool2d(x: Tensor, kernel, stride = None, padding = 0) -> Tensor:
     """The mean of each window. Unlike torch by default, zeros beyond the border do not count."""
     ...
@@ -280,7 +283,10 @@ def isinf(x: Tensor) -> Tensor:
 def isnan(x: Tensor) -> Tensor:
     """Where x is not a number."""
     ...
-def kl_div_loss(x: Tensor, target: Tensor, reduction = 'mean', log_target = False) -> Tensor:
+def kda_recurrent(q: Tensor, k: Tensor, v: Tensor, g_raw: Tensor, beta_raw: Tensor, a_log: Tensor, dt_bias: Tensor, initial_state: Tensor = None, scale = 0.0) -> tuple:
+    """Gated delta rule, step by step: (result 'seq head v', state 'head k v')."""
+    ...
+def kl_div(x: Tensor, target: Tensor, reduction = 'mean', log_target = False) -> Tensor:
     """target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."""
     ...
 def l2_normalize(x: Tensor, tag, eps = 1e-12) -> Tensor:
@@ -460,6 +466,9 @@ def reciprocal(x: Tensor) -> Tensor:
     """1 / x; inf at 0."""
     ...
 registry: dict
+def relpos_shift(x: Tensor, t_k, out_tags) -> Tensor:
+    """Scores by distance as scores by key: entry (q, j) is x at (q, j + queries - 1 - q)."""
+    ...
 def relu(x: Tensor) -> Tensor:
     """x where it is above 0, else 0; the slope at 0 is 0, NaN stays NaN."""
     ...

@@ -87,6 +87,9 @@ class Tensor:
     def argsort(self, tag, descending = False) -> Tensor:
         """The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."""
         ...
+    def attention(self, k: Tensor | list, v: Tensor | list, scale = None, mask = 'causal', window = 0, bias: Tensor = None, kv_head = None, sinks: Tensor = None, lens = None, out = 'out') -> Tensor:
+        """Softmax-weighted mean of the values for each query and head; result 'seq out', heads side by side. Unlike torch, a causal band is aligned at its end. A query that sees nothing gives 0."""
+        ...
     def avg_pool2d(self, kernel, stride = None, padding = 0) -> Tensor:
         """The mean of each window. Unlike torch by default, zeros beyond the border do not count."""
         ...
@@ -283,9 +286,6 @@ class Tensor:
     def kl_div(self, target: Tensor, reduction = 'mean', log_target = False) -> Tensor:
         """target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."""
         ...
-    def kl_div_loss(self, target: Tensor, reduction = 'mean', log_target = False) -> Tensor:
-        """target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."""
-        ...
     def l2_normalize(self, tag, eps = 1e-12) -> Tensor:
         """x over its length along `tag`. Unlike torch, eps is added to the squared length."""
         ...
@@ -439,6 +439,9 @@ class Tensor:
         ...
     def reciprocal(self) -> Tensor:
         """1 / x; inf at 0."""
+        ...
+    def relpos_shift(self, t_k, out_tags) -> Tensor:
+        """Scores by distance as scores by key: entry (q, j) is x at (q, j + queries - 1 - q)."""
         ...
     def relu(self) -> Tensor:
         """x where it is above 0, else 0; the slope at 0 is 0, NaN stays NaN."""

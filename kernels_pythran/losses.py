@@ -221,7 +221,7 @@ def _kl_div_log(x, t, s, y):
     y[:] = np.exp(t)
     _weighed_log(x, t, y)
 
-#pythran export kl_div_loss(float32[], float32[], bool, float32[], float64[])
-def kl_div_loss(x, t, keep, y, part): measure(_kl_div, x, t, np.float32(0), keep, y, part)
-#pythran export kl_div_loss_log(float32[], float32[], bool, float32[], float64[])
-def kl_div_loss_log(x, t, keep, y, part): measure(_kl_div_log, x, t, np.float32(0), keep, y, part)
+#pythran export kl_div(float32[], float32[], bool, float32[], float64[])
+def kl_div(x, t, keep, y, part): measure(_kl_div, x, t, np.float32(0), keep, y, part)
+#pythran export kl_div_log(float32[], float32[], bool, float32[], float64[])
+def kl_div_log(x, t, keep, y, part): measure(_kl_div_log, x, t, np.float32(0), keep, y, part)

@@ -217,7 +217,7 @@ def labelled(smoothing, back=False):
 
 SAMPLES.update(cross_entropy=labelled(0.), cross_entropy_backward=labelled(0., True),
                mse_loss=flat('mild mild', True, tol=2e-5), huber_loss=flat('mild mild', .7, True, tol=2e-5), bce_loss=flat('chance chance', True, tol=2e-5), bce_loss_logits=flat('mild chance', True, tol=2e-5),
-               kl_div_loss=flat('mild chance', True, tol=2e-5), kl_div_loss_log=flat('mild unit', True, tol=2e-5),
+               kl_div=flat('mild chance', True, tol=2e-5), kl_div_log=flat('mild unit', True, tol=2e-5),
                mse_loss_backward=flat('any any', .3), huber_loss_backward=flat('any any', .7, .3), bce_loss_backward=flat('chance chance', .3), bce_loss_logits_backward=flat('any chance', .3))
 MORE += [('cross_entropy', labelled(.1)), ('cross_entropy_backward', labelled(.1, True)), ('mse_loss', flat('mild mild', False, tol=2e-5)), ('bce_loss', flat('chance chance', False, tol=2e-5))]
 

@@ -100,13 +100,13 @@ def bce_loss_logits_backward(x, t, s):
 
 @kernel(flat=True, floor=FEW, out=measured)
 @quiet
-def kl_div_loss(x, t, keep):
+def kl_div(x, t, keep):
     "t (ln t - x), 0 where t is 0."
     return losses(np.where(t == 0, x.dtype.type(0), t * (np.log(t) - x)), keep)
 
 @kernel(flat=True, floor=FEW, out=measured)
 @quiet
-def kl_div_loss_log(x, t, keep):
+def kl_div_log(x, t, keep):
     "exp(t) (t - x), 0 where exp(t) is 0."
     e = np.exp(t)
     return losses(np.where(e == 0, x.dtype.type(0), e * (t - x)), keep)

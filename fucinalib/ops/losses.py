@@ -7,7 +7,7 @@ __all__ = ['LABELS', 'MISLABELLED', 'SMOOTHED', 'CHUNK', 'LINEAR', 'ONE', 'PAIR'
            'labels_for', 'figure', 'smoothing_of', 'Rows', 'combine', 'uncombine', 'cross_entropy', 'nll_loss',
            'chunks', 'send_back', 'linear_losses', 'linear_operands', 'room', 'times', 'Scores', 'linear_cross_entropy',
            'entries_for', 'distill_losses', 'linear_distill', 'target_for', 'paired', 'mse_loss', 'huber_loss',
-           'unsure', 'bce_loss', 'kl_target', 'kl_log_target', 'kl_div_loss', 'cosine_similarity']
+           'unsure', 'bce_loss', 'kl_target', 'kl_log_target', 'kl_div', 'cosine_similarity']
 
 # %% ../../nbs/19_losses.ipynb #8ccf6327
 from math import isfinite, prod
@@ -372,7 +372,7 @@ def bce_loss(x:Tensor,           # probabilities, any tags; or scores
     if from_logits: return paired(x, target, 'bce_loss', reduction, kernels.bce_loss_logits, kernels.bce_loss_logits_backward, lambda a, t, s: kernels.mul_scalar(a, -s))
     return paired(x, target, 'bce_loss', reduction, kernels.bce_loss, kernels.bce_loss_backward, unsure)
 
-# %% ../../nbs/19_losses.ipynb #040ef21f
+# %% ../../nbs/19_losses.ipynb #00285df3
 def kl_target(a, t, s):
     with np.errstate(all='ignore'): return np.where(t <= 0, t.dtype.type(0), t.dtype.type(s) * (kernels.log(t) + 1 - a))
 
@@ -382,16 +382,14 @@ def kl_log_target(a, t, s):
 
 @op('losses', samples=CHANCE + [Sample(*s.args, log_target=True, **s.kw) for s in PAIR], torch='torch.nn.functional.kl_div', half='f32',
     mistakes=UNEQUAL + [(OptionError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'), reduction='batchmean'))])
-def kl_div_loss(x:Tensor,          # logarithms of probabilities, any tags
+def kl_div(x:Tensor,          # logarithms of probabilities, any tags
                 target:Tensor,     # like x: probabilities, or their logarithms
                 reduction='mean',  # 'mean' over all values, 'sum', or 'none'
                 log_target=False,  # the target holds logarithms
                )->Tensor:
     "target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'."
-    if log_target: return paired(x, target, 'kl_div_loss', reduction, kernels.kl_div_loss_log, lambda a, t, s: kernels.mul_scalar(kernels.exp(t), -s), kl_log_target)
-    return paired(x, target, 'kl_div_loss', reduction, kernels.kl_div_loss, lambda a, t, s: kernels.mul_scalar(t, -s), kl_target)
-
-Tensor.kl_div = kl_div_loss     # its name in torch
+    if log_target: return paired(x, target, 'kl_div', reduction, kernels.kl_div_log, lambda a, t, s: kernels.mul_scalar(kernels.exp(t), -s), kl_log_target)
+    return paired(x, target, 'kl_div', reduction, kernels.kl_div, lambda a, t, s: kernels.mul_scalar(t, -s), kl_target)
 
 # %% ../../nbs/19_losses.ipynb #7a7bb4bf
 @op('losses', samples=[Sample('row=2 d=3', 'row=2 d=3', 'd', 1e-8), Sample('d=3 row=2', 'd=3 col=2', 'd', 1e-8), Sample('d=4', 'row=2 d=4', 'd', eps=10.)], composed=True, torch='torch.nn.functional.cosine_similarity', half='f32',
