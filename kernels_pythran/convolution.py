@@ -3,6 +3,7 @@ columns of zeros before the image, d how far the taps of a window are apart, o h
 import numpy as np
 
 ZERO = np.float32(0)
+ROWS = 16           # whose sums make one
 
 
 def inside(first, step, taps, n):
@@ -130,29 +131,38 @@ def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
                 _unlane(g[n, oy], f, x[n, i], c, kw, ky, sw, pw, dw)
 
 
-def _tap_sum(g, x, part, c, kx, sw, pw, dw):
+def _tap_sums(g, x, f, base, c, kw, sw, pw, dw):
+    "Add what the taps of one row of the filters have seen of a row of the image, times the gradient, from base on in f."
     for ox in range(g.shape[0] // c):
-        at = ox * sw - pw + kx * dw
-        if at >= 0 and at * c < x.shape[0]:
-            for j in range(c):
-                part[j] += g[ox * c + j] * x[at * c + j]
+        left = ox * sw - pw
+        l, r = inside(left, dw, kw, x.shape[0] // c)
+        for kx in range(l, r):
+            _add_product(g, ox * c, x, (left + kx * dw) * c, f, base + kx * c, c)
+
+def _add_product(g, frm, x, at, f, to, n):
+    for j in range(n):
+        f[to + j] += g[frm + j] * x[at + j]
 
 #pythran export depthwise_filters(float32[:,:,:] order(C), float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
 def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
     m, h, w = x.shape
+    groups = (m * oh + ROWS - 1) // ROWS
+    part = np.zeros((groups, kh * kw * c), np.float32)
     #omp parallel for
-    for k in range(kh * kw):
-        ky = k // kw
-        kx = rest(k, kw)
-        _zero(f[k], 0, c)
-        part = np.zeros(c, np.float32)
-        for n in range(m):
-            for oy in range(oh):
-                i = oy * sh - ph + ky * dh
-                if i >= 0 and i < h:
-                    _zero(part, 0, c)
-                    _tap_sum(g[n, oy], x[n, i], part, c, kx, sw, pw, dw)
-                    _add(part, 0, f[k], 0, c)
+    for k in range(groups):
+        row = np.zeros(kh * kw * c, np.float32)
+        for t in range(k * ROWS, min(m * oh, k * ROWS + ROWS)):
+            n = t // oh
+            top = rest(t, oh) * sh - ph
+            a, b = inside(top, dh, kh, h)
+            _zero(row, 0, kh * kw * c)
+            for ky in range(a, b):
+                _tap_sums(g[n, rest(t, oh)], x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw, dw)
+            _add(row, 0, part[k], 0, kh * kw * c)
+    for i in range(kh * kw):
+        _zero(f[i], 0, c)
+        for k in range(groups):
+            _add(part[k], i * c, f[i], 0, c)
 
 
 # Winograd's F(2x2, 3x3): a tile of 4x4 becomes 16 planes, 16 planes become a tile of 2x2

@@ -26,9 +26,10 @@ def _better(x, at, y, which, to, c, k):
     for j in range(c):
         new = x[at + j]
         old = y[to + j]
+        was = which[to + j]
         take = (new > old) | ((old != old) & (new == new))
         y[to + j] = new if take else old
-        which[to + j] = k if take else which[to + j]
+        which[to + j] = k if take else was
 
 def _largest(x, y, which, c, top, kh, kw, sw, pw, ow):
     w = x.shape[1] // c
@@ -57,7 +58,8 @@ def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y, at):
 
 def _to_winner(g, which, frm, x, at, c, k):
     for j in range(c):
-        x[at + j] += g[frm + j] if which[frm + j] == k else ZERO
+        v = g[frm + j]
+        x[at + j] += v if which[frm + j] == k else ZERO
 
 def _winners(g, which, x, c, ky, kw, sw, pw, w):
     for ox in range(g.shape[0] // c):
@@ -175,7 +177,9 @@ def doubled_back(g, c, x):
 
 def _bend(x, a, y):
     for j in range(x.shape[0]):
-        y[j] = x[j] if x[j] > ZERO else x[j] * a[j]
+        v = x[j]
+        bent = v * a[j]
+        y[j] = v if v > ZERO else bent
 
 #pythran export prelu(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def prelu(x, a, y):
@@ -185,9 +189,13 @@ def prelu(x, a, y):
 
 def _bend_back(g, x, a, gx, part):
     for j in range(x.shape[0]):
-        gx[j] = g[j] if x[j] > ZERO else g[j] * a[j]
+        v = g[j]
+        bent = v * a[j]
+        gx[j] = v if x[j] > ZERO else bent
     for j in range(x.shape[0]):
-        part[j] += ZERO if x[j] > ZERO else g[j] * x[j]
+        v = x[j]
+        bent = g[j] * v
+        part[j] += ZERO if v > ZERO else bent
 
 #pythran export prelu_back(float32[:,:] order(C), float32[:,:] order(C), float32[], float32[:,:] order(C), float32[])
 def prelu_back(g, x, a, gx, ga):

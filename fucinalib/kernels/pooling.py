@@ -21,6 +21,7 @@ def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow):
     return y.reshape(m, oh, ow * c), at.reshape(m, oh, ow * c)
 
 @kernel(out=lambda g, at, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
+@quiet
 def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow):
     "Every gradient to the tap that won, added up."
     m = len(g)

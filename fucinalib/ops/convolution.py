@@ -103,7 +103,7 @@ def fold(x:Tensor,      # 'patch elem', as unfold gives it; more axes in front p
     back = lambda g: kernels.columns(np.ascontiguousarray(g).reshape(-1, h, w * c), c, *geometry).reshape(*lead, rows, width)
     return pictures(y, lead, c), named(x, 'fold', x.ndim - 2, out, 3), (back,)
 
-# %% ../../nbs/23_convolution.ipynb #4d8d369c
+# %% ../../nbs/23_convolution.ipynb #9a335094
 PIECE = 1 << 20     # numbers of a matrix of windows that exist at a time
 
 def pieces(n, geometry, width):
@@ -140,7 +140,7 @@ def turned(w, c, kh, kw):
 def correlate_back(g, w, c, geometry, h, wide):
     "The gradient of the images in correlate."
     kh, kw, sh, sw, ph, pw, dh, dw, oh, ow = geometry
-    if sh == sw == 1: return correlate(g, turned(w, c, kh, kw), w.shape[1], (kh, kw, 1, 1, dh * (kh - 1) - ph, dw * (kw - 1) - pw, dh, dw, h, wide))
+    if sh == sw == 1 and w.shape[1] <= 2 * c: return correlate(g, turned(w, c, kh, kw), w.shape[1], (kh, kw, 1, 1, dh * (kh - 1) - ph, dw * (kw - 1) - pw, dh, dw, h, wide))
     x = np.zeros((len(g), h, wide * c), g.dtype)
     for n, m, top, end in pieces(len(g), geometry, len(w)):
         lo, hi = max(0, top * sh - ph), min(h, (end - 1) * sh - ph + dh * (kh - 1) + 1)
@@ -149,7 +149,7 @@ def correlate_back(g, w, c, geometry, h, wide):
         x[n:m, lo:hi] += kernels.columns_back(col, m - n, hi - lo, wide, c, kh, kw, sh, sw, ph - top * sh + lo, pw, dh, dw, end - top, ow)
     return x
 
-# %% ../../nbs/23_convolution.ipynb #43b8bcf3
+# %% ../../nbs/23_convolution.ipynb #a3937158
 def part(a, c, groups, j):
     "The channels of group j of images (n, h, w c)."
     n, h, wide = a.shape
@@ -174,6 +174,8 @@ def convolve_back(g, w, c, geometry, groups, h, wide):
     if groups == 1: return correlate_back(g, w, c, geometry, h, wide)
     o = w.shape[1] // groups
     if groups < c: return joined([correlate_back(part(g, w.shape[1], groups, j), w[:, j * o:(j + 1) * o], c // groups, geometry, h, wide) for j in range(groups)], c // groups)
+    kh, kw, sh, sw, ph, pw, dh, dw, oh, ow = geometry
+    if sh == sw == 1: return sum(kernels.depthwise(every(g, j, o), np.ascontiguousarray(w[::-1, j::o]), c, kh, kw, 1, 1, dh * (kh - 1) - ph, dw * (kw - 1) - pw, dh, dw, h, wide) for j in range(o))
     return sum(kernels.depthwise_back(every(g, j, o), np.ascontiguousarray(w[:, j::o]), h, wide, c, *geometry) for j in range(o))
 
 def convolve_weights(g, x, c, geometry, groups):
@@ -331,7 +333,7 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
     for_w = lambda g: (v.T @ spread(g)).reshape(c, taps, outs).transpose(np.argsort((i, k, o)))
     return unsignals(y, lead, length + output_pad, order), tags, (lambda g: unsignals(spread(g) @ matrix.T, lead, n, order), for_w, lambda g: signals(g, order).reshape(-1, outs).sum(0))
 
-# %% ../../nbs/23_convolution.ipynb #e314826e
+# %% ../../nbs/23_convolution.ipynb #76708f6e
 ROW = np.array([[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], 'f4')     # what becomes of three weights
 LEAST = 16          # channels in and out from which tiles pay
 PLANES = 1 << 22    # numbers in the planes of tiles that exist at a time
@@ -358,11 +360,11 @@ def batches(n, numbers):
 def by_tiles(x, planes, c, ph, pw, oh, ow, bias=None, relu=False):
     "The 3 x 3 convolution of images (n, h, w c) by 16 products."
     o, th, tw = planes.shape[2], (oh + 1) // 2, (ow + 1) // 2
-    y, b = np.empty((len(x), oh, ow * o), x.dtype), np.zeros(o, x.dtype) if bias is None else bias
+    b, parts = np.zeros(o, x.dtype) if bias is None else np.ascontiguousarray(bias), []
     for i, j in batches(len(x), 16 * th * tw * max(c, o)):
         v = kernels.tiles(x[i:j], c, ph, pw, th, tw).reshape(16, -1, c)
-        y[i:j] = kernels.untiled(np.matmul(v, planes).reshape(16, -1), b, int(relu), j - i, oh, ow)
-    return y
+        parts.append(kernels.untiled(np.matmul(v, planes).reshape(16, -1), b, int(relu), j - i, oh, ow))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 def tile_weights(g, x, c, geometry):
     "The gradient of the weights: every step of by_tiles, transposed."
