@@ -189,12 +189,96 @@ def flipped(x, dims):
     if not dims: raise Unlike('no axis')
     return a.flip(*names(a, dims))
 
+# losses, norms, convolutions
+
+def labelled(name, **allowed):
+    "Classes are torch's axis 1, or the only one."
+    def call(x, y, weight=None, **kw):
+        plain(kw, reduction=any, label_smoothing=any, **allowed)
+        if weight is not None: raise Unlike('weights of the classes')
+        if y.dtype.is_floating_point: raise Unlike('probabilities as labels')
+        if kw.get('ignore_index', -100) == -100: kw.pop('ignore_index', None)
+        a = tagged(x)
+        return getattr(a, name)(a.tags[1 if x.ndim > 1 else 0], y.numpy(), **kw)
+    return call
+
+def compared(name, **renamed):
+    "A loss of two tensors of one shape."
+    def call(x, y, *args, **kw):
+        if args or x.shape != y.shape: raise Unlike('weights, or broadcasting')
+        for k in ('weight', 'pos_weight', 'size_average', 'reduce'):
+            if kw.pop(k, None) is not None: raise Unlike(k)
+        if kw.get('reduction') == 'batchmean': raise Unlike('batchmean')
+        return getattr(tagged(x), name)(tagged(y), **kw, **renamed)
+    return call
+
+def cosine(x, y, dim=1, eps=1e-8):
+    if x.shape != y.shape: raise Unlike('broadcasting')
+    a = tagged(x)
+    return a.cosine_similarity(tagged(y), *names(a, dim), eps)
+
+def rms_norm(x, shape, weight=None, eps=None):
+    if len(shape) != 1: raise Unlike('several axes')
+    return tagged(x).rms_norm('t0', eps=torch.finfo(x.dtype).eps if eps is None else eps, **({} if weight is None else {'weight': tagged(weight)}))
+
+def normalize(x, p=2.0, dim=1, eps=1e-12):
+    if p != 2 or eps != 1e-12: raise Unlike('another norm')
+    a = tagged(x)
+    if x.pow(2).sum(dim).min() < 1e-9: raise Unlike('eps of the length, not of its square')
+    return a.l2_normalize(*names(a, dim), eps=0.)
+
+def prelu(x, weight):
+    channel = 't0' if x.ndim < 2 else f't{x.ndim - 2}'
+    return tagged(x).prelu(tagged(weight, [channel])) if x.ndim and weight.numel() == (x.shape[1] if x.ndim > 1 else x.shape[0]) else refuse('one slope for all channels')
+
+def refuse(why): raise Unlike(why)
+
+def one(v): return v if isinstance(v, int) else v[0] if len(v) == 1 else refuse('two sizes')
+
+def conv1d(x, w, bias=None, **kw):
+    plain(kw, stride=any, padding=any, dilation=any, groups=any)
+    if bias is not None or isinstance(kw.get('padding'), str): raise Unlike('a bias, or padding by name')
+    lead = ['n'] * (x.ndim - 2)
+    y = tagged(x, [*lead, 'c', 'time']).conv1d(tagged(w, ['out', 'c', 'tap']), 'time', 'tap', **{k: one(v) for k, v in kw.items()})
+    return y.permute(' '.join([*lead, 'out', 'time']))
+
+def conv_transpose1d(x, w, bias=None, **kw):
+    plain(kw, stride=any, padding=any, output_padding=any, dilation=1, groups=1)
+    lead = ['n'] * (x.ndim - 2)
+    kw = {'output_pad' if k == 'output_padding' else k: one(v) for k, v in kw.items() if k not in ('dilation', 'groups')}
+    if kw.get('output_pad') and kw.get('padding'): raise Unlike('taps beyond the end')
+    if bias is not None: kw['bias'] = tagged(bias, ['out'])
+    return tagged(x, [*lead, 'c', 'time']).conv_transpose1d(tagged(w, ['c', 'out', 'tap']), 'time', 'tap', **kw).permute(' '.join([*lead, 'out', 'time']))
+
+def last(t, tags): return tagged(t, tags).permute(' '.join([*tags[:-3], *tags[-2:], tags[-3]]))
+
+def conv2d(x, w, bias=None, **kw):
+    plain(kw, stride=any, padding=any, groups=any, dilation=1)
+    if isinstance(kw.get('padding'), str): raise Unlike('padding by name')
+    kw = {k: v for k, v in kw.items() if k != 'dilation'} | ({} if bias is None else {'bias': tagged(bias, ['out'])})
+    lead = ['n'] * (x.ndim - 3)
+    return last(x, [*lead, 'c', 'h', 'w']).conv2d(last(w, ['out', 'c', 'kh', 'kw']), **kw).permute(' '.join([*lead, 'out', 'h', 'w']))
+
+def pool(name):
+    def call(x, kernel_size, stride=None, padding=0, *args, **kw):
+        plain({**dict(zip(('ceil_mode', 'count_include_pad', 'divisor_override'), args)), **kw}, ceil_mode=False, count_include_pad=True, divisor_override=None, dilation=1, return_indices=False)
+        lead = ['n'] * (x.ndim - 3)
+        if name == 'avg_pool2d' and padding not in (0, (0, 0)): raise Unlike('zeros that count')
+        pair = lambda v: v if isinstance(v, int) or v is None or len(v) == 2 else v[0]
+        y = getattr(last(x, [*lead, 'c', 'h', 'w']), name)(pair(kernel_size), stride=pair(stride) or None, padding=pair(padding))
+        return y.permute(' '.join([*lead, 'c', 'h', 'w']))
+    return call
+
 
 OURS = {n: alone(n) for n in 'abs ceil cos exp floor log log1p neg reciprocal rsqrt sigmoid sign sin sqrt square tanh isnan isinf isfinite'.split()} | \
     {'round': alone('round'), 'nn.functional.silu': alone('silu', inplace=False), 'nn.functional.relu': alone('relu', inplace=False), 'nn.functional.elu': alone('elu', inplace=False, alpha=1.0),
      'nn.functional.gelu': alone('gelu', approximate=any)} | \
     {n: two(n) for n in 'add sub mul div maximum minimum pow'.split()} | {n: two(n, stretch=False) for n in 'eq ne lt le gt ge'.split()} | \
     {n: over(n) for n in 'sum mean prod var std'.split()} | {'linalg.vector_norm': over('norm'), 'amax': over('max'), 'amin': over('min')} | \
+    {'nn.functional.cross_entropy': labelled('cross_entropy', ignore_index=any), 'nn.functional.nll_loss': labelled('nll_loss', ignore_index=-100), 'nn.functional.huber_loss': compared('huber_loss'),
+     'nn.functional.kl_div': compared('kl_div'), 'nn.functional.binary_cross_entropy_with_logits': compared('bce_loss', from_logits=True), 'nn.functional.cosine_similarity': cosine, 'nn.functional.rms_norm': rms_norm,
+     'nn.functional.normalize': normalize, 'nn.functional.prelu': prelu, 'nn.functional.conv1d': conv1d, 'nn.functional.conv_transpose1d': conv_transpose1d, 'nn.functional.conv2d': conv2d,
+     'nn.functional.max_pool2d': pool('max_pool2d'), 'nn.functional.avg_pool2d': pool('avg_pool2d')} | \
     {'logsumexp': along('logsumexp'), 'softmax': along('softmax'), 'log_softmax': along('log_softmax'), 'cumsum': along('cumsum'), 'cumprod': along('cumprod')} | \
     {n: best(n) for n in ('argmax', 'argmin')} | \
     {'index_select': index_select, 'gather': gather, 'narrow': narrow, 'cat': cat, 'stack': stack, 'mm': mm, 'bmm': bmm, 'addmm': addmm, 'einsum': einsum, 'nn.functional.layer_norm': layer_norm,
@@ -209,7 +293,7 @@ def results(v): return list(v) if type(v) in (tuple, list) else v[:1] if isinsta
 
 @pytest.mark.parametrize('info', [o for o in op_db if o.name in OURS and o.variant_test_name in ('', 'no_rounding_mode')], ids=lambda o: o.name)
 def test_samples_of_torch(info):
-    compared = 0
+    count = 0
     for sample in info.sample_inputs('cpu', torch.float64, requires_grad=info.supports_autograd):
         TWINS.clear()
         try: mine = results(OURS[info.name](sample.input, *sample.args, **sample.kwargs))
@@ -226,5 +310,5 @@ def test_samples_of_torch(info):
             for t, g in zip(leaves, right):
                 ours = sum(x.grad.data for u, x in TWINS if u is t and x.grad is not None)
                 np.testing.assert_allclose(ours, g.numpy(), rtol=1e-8, atol=1e-10, err_msg=f'gradient of {sample}')
-        compared += 1
-    assert compared, 'no sample of torch fits'
+        count += 1
+    assert count, 'no sample of torch fits'
