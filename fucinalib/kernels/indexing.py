@@ -21,7 +21,7 @@ def take_rows(x, at):
 def take(x, at, axis):
     "The entries of an axis at these positions, which must be there; many long rows go to the kernel."
     outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1:])
-    if inner < 16 or outer * len(at) * inner < 1 << 18 or x.dtype is not F32 or not x.flags.c_contiguous: return np.take(x, at, axis)
+    if inner < 16 or outer * len(at) * inner < 1 << 20 or x.dtype is not F32 or not x.flags.c_contiguous: return np.take(x, at, axis)
     return take_rows(x.reshape(outer, x.shape[axis], inner), at).reshape(x.shape[:axis] + at.shape + x.shape[axis + 1:])
 
 @kernel(out=lambda x, at: [(at.shape, x.dtype)])

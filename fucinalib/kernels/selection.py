@@ -30,7 +30,7 @@ def key_sorted(x): return x.dtype is F32 and x.shape[1] <= PLACE
 
 def places(x, down=False):
     "The places that sort each row, NaN last in both directions."
-    if not key_sorted(x): return np.argsort(falling(x) if down else x, axis=1)
+    if not key_sorted(x): return np.argsort(falling(x) if down else x, axis=1, kind='stable' if x.dtype.itemsize < 4 else None)      # stable is a radix sort there
     key = sort_keys(np.ascontiguousarray(x).view('i4'), int(down))
     key.sort(axis=1)
     key &= PLACE
