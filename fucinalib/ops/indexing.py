@@ -20,7 +20,7 @@ from .pointwise import mixed
 from ..tags import align, locate, parse, replaced
 from ..tensor import Tensor, wrap
 
-# %% ../../nbs/16_indexing.ipynb #6004e3cb
+# %% ../../nbs/16_indexing.ipynb #102a67b5
 def positions(x, op, tag, indices, empty=True):
     "`indices` as an i64 array of one axis, checked against the axis `tag` of x."
     axis = locate(x, op, tag)[0]
@@ -33,6 +33,7 @@ def positions(x, op, tag, indices, empty=True):
     if at.ndim != 1: raise fault(TagError, f'{op}: the indices have {at.ndim} axes', x=x, indices=at, help='a list of positions has one axis')
     return axis, inside(x, op, tag, at.astype(np.int64, copy=False), x.shape[axis])
 
+# %% ../../nbs/16_indexing.ipynb #d8932a72
 def inside(x, op, tag, at, n):
     "IndexOutOfBounds unless every index is at least 0 and below n."
     if at.min() < 0 or at.max() >= n:
@@ -40,6 +41,7 @@ def inside(x, op, tag, at, n):
         raise fault(IndexOutOfBounds, f'{op} of {tag!r}: {bad} of {n}', x=x, help=f'positions are 0 to {n - 1}' + (f'; {bad} from the end is {bad + n}' if -n <= bad < 0 else ''))
     return at
 
+# %% ../../nbs/16_indexing.ipynb #15253cef
 def middle(a, axis):
     "`a` as (outer, n, inner) with `axis` in the middle, contiguous."
     return np.ascontiguousarray(a).reshape(prod(a.shape[:axis]), a.shape[axis], prod(a.shape[axis + 1:]))
@@ -59,7 +61,7 @@ def index_select(x:Tensor,  # any tags
     def rule(g): return kernels.index_add_(np.zeros((prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])), g.dtype), at, middle(g, axis)).reshape(shape)
     return kernels.indexing.take(x.data, at, axis), tags, (rule,)
 
-# %% ../../nbs/16_indexing.ipynb #7ac6895b
+# %% ../../nbs/16_indexing.ipynb #eed5608b
 def along_positions(x, op, tag, indices, other=None):
     "The axis and the i64 positions of an operation with one position per entry."
     axis = locate(x, op, tag)[0]
@@ -73,11 +75,14 @@ def along_positions(x, op, tag, indices, other=None):
                         help=f'the tags of x in its order, the same sizes except along {tag!r}' + ('' if other is None else ', and indices like source'))
     return axis, inside(x, op, tag, indices.data, x.shape[axis])
 
+# %% ../../nbs/16_indexing.ipynb #9f284528
 AT = lambda: Tensor([[1, 0, 1], [0, 0, 1]], 'row col')
 PER_ENTRY = [(DTypeError, lambda f: f(Tensor([1., 2.], 'd'), 'd', Tensor([0.], 'd'), *[Tensor([1.], 'd')] * (f.__name__ != 'take_along_axis'))),
              (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', Tensor([2], 'd'), *[Tensor([1.], 'd')] * (f.__name__ != 'take_along_axis'))),
+             (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', Tensor([-1], 'd'), *[Tensor([1.], 'd')] * (f.__name__ != 'take_along_axis'))),
              (ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'd e'), 'd', Tensor([[0]], 'd e'), *[Tensor([[1.]], 'd e')] * (f.__name__ != 'take_along_axis')))]
 
+# %% ../../nbs/16_indexing.ipynb #dd0eac78
 @op('indexing', samples=[Sample('row=2 col=3', 'col', lambda: Tensor([[2, 0], [1, 1]], 'row col')), Sample('row=2 col=3', 'row', AT)], mistakes=PER_ENTRY, torch='torch.gather')
 def take_along_axis(x:Tensor,  # any tags
                     tag,       # axis to pick along
@@ -89,7 +94,7 @@ def take_along_axis(x:Tensor,  # any tags
     def rule(g): return kernels.scatter_add_(np.zeros((at.shape[0], shape[axis], at.shape[2]), g.dtype), at, middle(g, axis)).reshape(shape)
     return kernels.take_along(middle(x.data, axis), at).reshape(shape[:axis] + (at.shape[1],) + shape[axis + 1:]), x.tags, (rule,)
 
-# %% ../../nbs/16_indexing.ipynb #d5ba6539
+# %% ../../nbs/16_indexing.ipynb #fcf0d245
 def scattered(x, op, tag, indices, source, kernel):
     "A copy of x after `kernel` has put `source` at its positions, with the axis and the positions."
     if x.dtype != source.dtype: raise mixed(x, source, op)
@@ -97,6 +102,7 @@ def scattered(x, op, tag, indices, source, kernel):
     at, out = middle(at, axis), np.array(middle(x.data, axis))
     return kernel(out, at, middle(source.data, axis)).reshape(x.shape), axis, at
 
+# %% ../../nbs/16_indexing.ipynb #387f38ce
 @op('indexing', samples=[Sample('row=2 col=3', 'row', AT, 'row=2 col=3'), Sample('d=3', 'd', lambda: Tensor([1, 1], 'd'), 'd=2')], mistakes=PER_ENTRY, torch='torch.scatter_add')
 def scatter_add(x:Tensor,       # any tags
                 tag,            # axis the positions are along
@@ -108,6 +114,7 @@ def scatter_add(x:Tensor,       # any tags
     size = source.shape
     return y, x.tags, (lambda g: g, lambda g: kernels.take_along(middle(g, axis), at).reshape(size))
 
+# %% ../../nbs/16_indexing.ipynb #fe3c6b5d
 @op('indexing', samples=[Sample('row=2 col=3', 'row', lambda: Tensor([[1, 0, 1], [0, 1, 0]], 'row col'), 'row=2 col=3'), Sample('d=3', 'd', lambda: Tensor([2], 'd'), 'd=1')], mistakes=PER_ENTRY, torch='torch.scatter')
 def scatter(x:Tensor,       # any tags
             tag,            # axis the positions are along
@@ -120,7 +127,7 @@ def scatter(x:Tensor,       # any tags
     def kept(g): return kernels.scatter_(np.array(middle(g, axis)), at, np.zeros(at.shape, g.dtype)).reshape(shape)
     return y, x.tags, (kept, lambda g: kernels.take_along(middle(g, axis), at).reshape(size))
 
-# %% ../../nbs/16_indexing.ipynb #9afdafe9
+# %% ../../nbs/16_indexing.ipynb #94d34e22
 def fits(x, op, tag, update, count, axis):
     "ShapeMismatch unless `update` is like x with `count` entries along the axis `tag`."
     if x.dtype != update.dtype: raise mixed(x, update, op)
@@ -128,9 +135,11 @@ def fits(x, op, tag, update, count, axis):
     if update.tags != x.tags or update.shape != want:
         raise fault(ShapeMismatch, f'{op} over {tag!r}: the update does not fit', x=x, update=update, help=f'tags {" ".join(x.tags)!r}, sizes {want}')
 
+# %% ../../nbs/16_indexing.ipynb #6c4e8570
 ROWS = [(IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', [2], *[Tensor([1.], 'd')] * (f.__name__ != 'zero_rows'))), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd', [], *[Tensor([1.], 'd')] * (f.__name__ != 'zero_rows')))]
 UNFIT = ROWS + [(ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), 'd', [0, 1], Tensor([1.], 'd')))]
 
+# %% ../../nbs/16_indexing.ipynb #f0d9ee2b
 @op('indexing', samples=[Sample('row=3 col=2', 'row', [1, 1, 0], 'row=3 col=2'), Sample('row=2 col=3', 'col', [2], 'row=2 col=1')], mistakes=UNFIT, torch='torch.index_add')
 def index_add(x:Tensor,       # any tags
               tag,            # axis of the rows
@@ -142,13 +151,14 @@ def index_add(x:Tensor,       # any tags
     fits(x, 'index_add', tag, update, at.size, axis)
     return kernels.index_add_(np.array(middle(x.data, axis)), at, middle(update.data, axis)).reshape(x.shape), x.tags, (lambda g: g, lambda g: np.take(g, at, axis))
 
-# %% ../../nbs/16_indexing.ipynb #8f93aac2
+# %% ../../nbs/16_indexing.ipynb #1e4b5510
 def rows_written(a, axis, at, rows):
     "A copy of `a` with entries along an axis replaced."
     y = a.copy()
     y[(slice(None),) * axis + (at,)] = rows
     return y
 
+# %% ../../nbs/16_indexing.ipynb #4300c275
 @op('indexing', samples=[Sample('row=3 col=2', 'row', [2, 0], 'row=2 col=2')], mistakes=UNFIT + [(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd', [0, 0], Tensor([1., 2.], 'd')))], torch='torch.index_copy')
 def set_rows(x:Tensor,       # any tags
              tag,            # axis of the rows
@@ -161,6 +171,7 @@ def set_rows(x:Tensor,       # any tags
     if np.unique(at).size < at.size: raise fault(InvalidShape, 'set_rows: a position comes twice', x=x, help='index_add sums what aims at one row; scatter keeps the last')
     return rows_written(x.data, axis, at, update.data), x.tags, (lambda g: rows_written(g, axis, at, 0), lambda g: np.take(g, at, axis))
 
+# %% ../../nbs/16_indexing.ipynb #d18e7428
 @op('indexing', samples=[Sample('row=3 col=2', 'row', [2, 0, 0])], mistakes=ROWS, torch='torch.index_fill')
 def zero_rows(x:Tensor,  # any tags
               tag,       # axis of the rows
@@ -170,7 +181,7 @@ def zero_rows(x:Tensor,  # any tags
     axis, at = positions(x, 'zero_rows', tag, indices)
     return rows_written(x.data, axis, at, 0), x.tags, (lambda g: rows_written(g, axis, at, 0),)
 
-# %% ../../nbs/16_indexing.ipynb #2cd9ace6
+# %% ../../nbs/16_indexing.ipynb #aa549976
 def stretch(x, op, tag, start, length):
     "The axis and the index of `length` entries from `start`."
     axis, start, length = locate(x, op, tag)[0], operator.index(start), operator.index(length)
@@ -193,6 +204,7 @@ def set_slice(x:Tensor,       # any tags
     def kept(g): return written(g, at, 0)
     return written(x.data, at, update.data), x.tags, (kept, lambda g: g[at])
 
+# %% ../../nbs/16_indexing.ipynb #25c3dae5
 def written(a, at, values):
     "A copy of `a` with `values` at an index."
     y = a.copy()
@@ -210,7 +222,7 @@ def zero_slice(x:Tensor,  # any tags
     axis, at = stretch(x, 'zero_slice', tag, start, length)
     return written(x.data, at, 0), x.tags, (lambda g: written(g, at, 0),)
 
-# %% ../../nbs/16_indexing.ipynb #5dbd571e
+# %% ../../nbs/16_indexing.ipynb #beb1dc1c
 def marks(x, mask, op):
     "The mask as a bool array like x, and how many places it marks. EmptySelection if none."
     like(x, mask, op, 'mask')
@@ -219,11 +231,13 @@ def marks(x, mask, op):
     if n == 0: raise fault(EmptySelection, f'{op}: the mask marks nothing', x=x, mask=mask, help='except EmptySelection: handles it; mask.any() asks before')
     return m, n
 
+# %% ../../nbs/16_indexing.ipynb #740ead95
 MARKED = [(EmptySelection, lambda f: f(Tensor([1., 2.], 'd'), Tensor([False, False], 'd'), *(['e'] if f.__name__ == 'masked_select' else [Tensor([1.], 'e')]))),
           (ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), Tensor([True], 'd'), *(['e'] if f.__name__ == 'masked_select' else [Tensor([1.], 'e')]))),
           (DTypeError, lambda f: f(Tensor([1., 2.], 'd'), Tensor([1, 0], 'd'), *(['e'] if f.__name__ == 'masked_select' else [Tensor([1.], 'e')])))]
 CHECKS = lambda: Tensor([[True, False, True], [False, True, False]], 'row col')
 
+# %% ../../nbs/16_indexing.ipynb #6274a82b
 @op('indexing', samples=[Sample('row=2 col=3', CHECKS, 'picked')], mistakes=MARKED, torch='torch.masked_select')
 def masked_select(x:Tensor,  # any tags
                   mask,      # bool tensor (or reals, where not 0) of the same tags and sizes
