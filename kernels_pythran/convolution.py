@@ -87,13 +87,22 @@ def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
 
 # one filter for each channel; w is (kh kw, c)
 
+def _add_three(x, a, b, d, u, v, w, y, to, n):
+    for j in range(n):
+        y[to + j] += (x[a + j] * u[j] + x[b + j] * v[j]) + x[d + j] * w[j]
+
 def _lane(x, w, y, c, kw, ky, sw, pw, dw):
     "Add row ky of the filters over a row of the image to a row of results."
+    k = ky * kw
     for ox in range(y.shape[0] // c):
         left = ox * sw - pw
         l, r = inside(left, dw, kw, x.shape[0] // c)
-        for kx in range(l, r):
-            _add_times(x, (left + kx * dw) * c, w[ky * kw + kx], y, ox * c, c)
+        if r - l == 3:
+            i = (left + l * dw) * c
+            _add_three(x, i, i + dw * c, i + 2 * dw * c, w[k + l], w[k + l + 1], w[k + l + 2], y, ox * c, c)
+        else:
+            for kx in range(l, r):
+                _add_times(x, (left + kx * dw) * c, w[k + kx], y, ox * c, c)
 
 #pythran export depthwise(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
@@ -213,8 +222,8 @@ def _strip(x, v, c, top, skip, to, n, tw, t):
     for i in range(mixed.shape[0]):
         _plane_row(mixed[i], v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], c, tw, t)
 
-#pythran export tiles(float32[:,:,:] order(C), int, int, int, int, int, float32[:,:] order(C))
-def tiles(x, c, ph, pw, th, tw, v):
+#pythran export tiles_(float32[:,:] order(C), float32[:,:,:] order(C), int, int, int, int, int)
+def tiles_(v, x, c, ph, pw, th, tw):
     m = x.shape[0] * th
     skip = max(0, -pw) * c
     to = max(0, pw) * c
@@ -263,12 +272,13 @@ def _two_rows(v, bias, y, c, oy, relu, tw, t):
         if relu:
             _positive(y[oy + i])
 
-#pythran export untiled(float32[:,:] order(C), float32[], int, int, int, int, float32[:,:,:] order(C))
-def untiled(v, bias, relu, m, oh, ow, y):
-    th = (oh + 1) // 2
-    tw = (ow + 1) // 2
+#pythran export untiled_(float32[:,:,:] order(C), float32[:,:] order(C), float32[], int)
+def untiled_(y, v, bias, relu):
+    th = (y.shape[1] + 1) // 2
+    tw = (y.shape[2] // bias.shape[0] + 1) // 2
+    m = y.shape[0] * th
     #omp parallel for
-    for t in range(m * th):
+    for t in range(m):
         n = t // th
         _two_rows(v, bias, y[n], bias.shape[0], 2 * rest(t, th), relu, tw, t * tw)
 
@@ -299,8 +309,8 @@ def _gradient_strip(g, v, c, oy, tw, t):
     for i in range(rows.shape[0]):
         _spread_row(rows[i], v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], c, tw, t)
 
-#pythran export tiles_of_gradient(float32[:,:,:] order(C), int, float32[:,:] order(C))
-def tiles_of_gradient(g, c, v):
+#pythran export tiles_of_gradient_(float32[:,:] order(C), float32[:,:,:] order(C), int)
+def tiles_of_gradient_(v, g, c):
     th = (g.shape[1] + 1) // 2
     tw = (g.shape[2] // c + 1) // 2
     m = g.shape[0] * th

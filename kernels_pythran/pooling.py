@@ -173,13 +173,13 @@ def doubled_back(g, c, x):
         _squares(g[n, 2 * i], g[n, 2 * i + 1], x[n, i], c)
 
 
-# one number for each column
+# one number for each column; a product is stored before it is chosen or not, for a choice between products is a branch
 
 def _bend(x, a, y):
     for j in range(x.shape[0]):
-        v = x[j]
-        bent = v * a[j]
-        y[j] = v if v > ZERO else bent
+        y[j] = x[j] * a[j]
+    for j in range(x.shape[0]):
+        y[j] = x[j] if x[j] > ZERO else y[j]
 
 #pythran export prelu(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def prelu(x, a, y):
@@ -189,13 +189,15 @@ def prelu(x, a, y):
 
 def _bend_back(g, x, a, gx, part):
     for j in range(x.shape[0]):
-        v = g[j]
-        bent = v * a[j]
-        gx[j] = v if x[j] > ZERO else bent
+        gx[j] = g[j] * x[j]
     for j in range(x.shape[0]):
-        v = x[j]
-        bent = g[j] * v
-        part[j] += ZERO if v > ZERO else bent
+        gx[j] = ZERO if x[j] > ZERO else gx[j]
+    for j in range(x.shape[0]):
+        part[j] += gx[j]
+    for j in range(x.shape[0]):
+        gx[j] = g[j] * a[j]
+    for j in range(x.shape[0]):
+        gx[j] = g[j] if x[j] > ZERO else gx[j]
 
 #pythran export prelu_back(float32[:,:] order(C), float32[:,:] order(C), float32[], float32[:,:] order(C), float32[])
 def prelu_back(g, x, a, gx, ga):

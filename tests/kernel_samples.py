@@ -250,12 +250,13 @@ for window in ((2, 3, 2, 1, 1, 2, 1, 1), (2, 2, 2, 2, 0, 0, 1, 1)):
 
 of_image = lambda make, tol=0: seen_by(lambda s, m, h, w, c, g: make(s, m, h, w, c), tol)
 half = lambda n: (n + 1) // 2
+planes = lambda m, h, w, c: np.zeros((16, m * half(h) * half(w) * c), 'f4')
 SAMPLES.update(
-    tiles=of_image(lambda s, m, h, w, c: [s.mild(m, h, w * c), c, 1, 2, half(h), half(w + 2)]), tiles_of_gradient=of_image(lambda s, m, h, w, c: [s.mild(m, h, w * c), c]),
-    untiled=of_image(lambda s, m, h, w, c: [s.mild(16, m * half(h) * half(w) * c), s.unit(c), 1, m, h, w], 1e-6),
+    tiles_=of_image(lambda s, m, h, w, c: [planes(m, h, w + 2, c), s.mild(m, h, w * c), c, 1, 2, half(h), half(w + 2)]), tiles_of_gradient_=of_image(lambda s, m, h, w, c: [planes(m, h, w, c), s.mild(m, h, w * c), c]),
+    untiled_=of_image(lambda s, m, h, w, c: [np.zeros((m, h, w * c), 'f4'), s.mild(*planes(m, h, w, c).shape), s.unit(c), 1], 1e-6),
     doubled=of_image(lambda s, m, h, w, c: [s.any(m, h, w * c), c]), doubled_back=of_image(lambda s, m, h, w, c: [s.mild(m, 2 * h, 2 * w * c), c]),
     prelu=matrices(lambda s, shape: [s.any(*shape), s.unit(shape[1])]), prelu_back=matrices(lambda s, shape: [s.unit(*shape), s.mild(*shape), s.unit(shape[1])], 1e-4),
     channel_affine=matrices(lambda s, shape: [s.any(*shape), s.unit(shape[1]), s.any(shape[1])]), channel_affine_back=matrices(lambda s, shape: [s.unit(*shape), s.mild(*shape), s.any(shape[1])], 1e-4))
-MORE += [('untiled', of_image(lambda s, m, h, w, c: [s.mild(16, m * half(h) * half(w) * c), s.unit(c), 0, m, h, w], 1e-6)), ('tiles', of_image(lambda s, m, h, w, c: [s.mild(m, h, w * c), c, -1, 0, half(h), half(w) + 1]))]
+MORE += [('untiled_', of_image(lambda s, m, h, w, c: [np.zeros((m, h, w * c), 'f4'), s.mild(*planes(m, h, w, c).shape), s.unit(c), 0], 1e-6)), ('tiles_', of_image(lambda s, m, h, w, c: [planes(m, h, w + 2, c), s.mild(m, h, w * c), c, -1, 0, half(h), half(w + 2)]))]
 SAMPLES.update(sort_keys=matrices(lambda s, shape: [s.any(*shape).view('i4'), 0], tol=0), take_rows=cubes(lambda s, shape: [s.any(*shape), s.rng.integers(0, shape[1], 5)], tol=0))
 MORE += [('sort_keys', matrices(lambda s, shape: [s.coarse(*shape).view('i4'), 1], tol=0)), ('topk_last', matrices(lambda s, shape: [s.coarse(*shape), min(40, (shape[1] + 1) // 2)]))]

@@ -89,36 +89,43 @@ ALONG = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]], 'f
 BACK = np.array([[1, 1, 1, 0], [0, 1, -1, -1]], 'f4')                                     # two results of four products
 
 
-@kernel(out=lambda x, c, ph, pw, th, tw: [((16, len(x) * th * tw * c), x.dtype)])
+@kernel(inplace=(0,))
 @quiet
-def tiles(x, c, ph, pw, th, tw):
-    "The images in tiles of 4x4, one every two pixels, transformed: 16 planes, each with one pixel of every tile."
+def tiles_(v, x, c, ph, pw, th, tw):
+    "The images in tiles of 4x4, one every two pixels, transformed, into v: 16 planes, each with one pixel of every tile."
     full = border(x, c, 4, 4, 2, 2, ph, pw, 1, 1, th, tw)
     d = windows(full, 4, 4, 2, 2, 1, 1, th, tw)                     # n th tw 4 4 c
-    rows = np.stack([d[:, :, :, 0] - d[:, :, :, 2], d[:, :, :, 1] + d[:, :, :, 2], d[:, :, :, 2] - d[:, :, :, 1], d[:, :, :, 1] - d[:, :, :, 3]])
-    a, b, p, q = (rows[:, :, :, :, i] for i in range(4))
-    return np.stack([a - p, b + p, p - b, b - q], 1).reshape(16, -1)
+    planes = v.reshape(4, 4, len(x), th, tw, c)
+    for i, rows in enumerate((d[:, :, :, 0] - d[:, :, :, 2], d[:, :, :, 1] + d[:, :, :, 2], d[:, :, :, 2] - d[:, :, :, 1], d[:, :, :, 1] - d[:, :, :, 3])):
+        a, b, p, q = (rows[:, :, :, j] for j in range(4))
+        planes[i, 0], planes[i, 1], planes[i, 2], planes[i, 3] = a - p, b + p, p - b, b - q
+    return v
 
-@kernel(out=lambda v, bias, relu, m, oh, ow: [((m, oh, ow * len(bias)), v.dtype)])
+@kernel(inplace=(0,))
 @quiet
-def untiled(v, bias, relu, m, oh, ow):
-    "Planes back to images of oh x ow pixels, plus a bias for each channel, cut at 0 if relu is 1."
-    th, tw, c = (oh + 1) // 2, (ow + 1) // 2, len(bias)
+def untiled_(y, v, bias, relu):
+    "Planes back to the images y, plus a bias for each channel, cut at 0 if relu is 1."
+    m, oh, c = len(y), y.shape[1], len(bias)
+    ow = y.shape[2] // c
+    th, tw = (oh + 1) // 2, (ow + 1) // 2
     v = v.reshape(4, 4, m, th, tw, c)
     rows = np.stack([v[0] + v[1] + v[2], v[1] - v[2] - v[3]], 3)     # 4 m th 2 tw c
-    y = np.stack([rows[0] + rows[1] + rows[2], rows[1] - rows[2] - rows[3]], 4) + bias
-    y = y.reshape(m, 2 * th, 2 * tw * c)[:, :oh, :ow * c]
-    return np.maximum(y, v.dtype.type(0)) if relu else np.ascontiguousarray(y)
+    full = np.stack([rows[0] + rows[1] + rows[2], rows[1] - rows[2] - rows[3]], 4) + bias
+    y[...] = full.reshape(m, 2 * th, 2 * tw * c)[:, :oh, :ow * c]
+    if relu: np.maximum(y, y.dtype.type(0), out=y)
+    return y
 
-@kernel(out=lambda g, c: [((16, len(g) * ((g.shape[1] + 1) // 2) * ((g.shape[2] // c + 1) // 2) * c), g.dtype)])
+@kernel(inplace=(0,))
 @quiet
-def tiles_of_gradient(g, c):
-    "The adjoint of untiled without bias: 16 planes of a gradient in images."
+def tiles_of_gradient_(v, g, c):
+    "The adjoint of untiled_ without bias: 16 planes of a gradient in images, into v."
     m, oh, ow = len(g), g.shape[1], g.shape[2] // c
     th, tw = (oh + 1) // 2, (ow + 1) // 2
     full = np.zeros((m, 2 * th, 2 * tw, c), g.dtype)
     full[:, :oh, :ow] = g.reshape(m, oh, ow, c)
     a, b = full[:, ::2], full[:, 1::2]
-    rows = np.stack([a, a + b, a - b, -b])                          # 4 m th 2tw c
-    a, b = rows[:, :, :, ::2], rows[:, :, :, 1::2]
-    return np.stack([a, a + b, a - b, -b], 1).reshape(16, -1)
+    planes = v.reshape(4, 4, m, th, tw, c)
+    for i, rows in enumerate((a, a + b, a - b, -b)):                # m th 2tw c
+        p, q = rows[:, :, ::2], rows[:, :, 1::2]
+        planes[i, 0], planes[i, 1], planes[i, 2], planes[i, 3] = p, p + q, p - q, -q
+    return v

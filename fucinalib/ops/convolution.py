@@ -333,10 +333,10 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
     for_w = lambda g: (v.T @ spread(g)).reshape(c, taps, outs).transpose(np.argsort((i, k, o)))
     return unsignals(y, lead, length + output_pad, order), tags, (lambda g: unsignals(spread(g) @ matrix.T, lead, n, order), for_w, lambda g: signals(g, order).reshape(-1, outs).sum(0))
 
-# %% ../../nbs/23_convolution.ipynb #76708f6e
+# %% ../../nbs/23_convolution.ipynb #c4fc0322
 ROW = np.array([[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], 'f4')     # what becomes of three weights
 LEAST = 16          # channels in and out from which tiles pay
-PLANES = 1 << 22    # numbers in the planes of tiles that exist at a time
+PLANES = 1 << 20    # numbers in the planes of tiles that exist at a time
 
 def tiled(x, c, outs, geometry):
     "Whether a convolution goes by tiles. It depends on sizes alone, so a prepared weight gives the same bits."
@@ -352,27 +352,31 @@ def finite(x):
     "Whether the sum of x is a number; then x holds no NaN and no infinity."
     with np.errstate(all='ignore'): return bool(np.isfinite(kernels.sum(x, tuple(range(x.ndim)))))
 
-def batches(n, numbers):
-    "n images, a few at a time, if each needs so many numbers."
-    step = max(1, PLANES // numbers)
-    return [(i, min(n, i + step)) for i in range(0, n, step)]
+def batches(n, tiles, *channels):
+    "n images a few at a time: from, to, and 16 planes of their tiles for each number of channels, in memory that is used again."
+    step = min(n, max(1, PLANES // (16 * tiles * max(channels))))
+    rooms = [np.empty(16 * step * tiles * c, 'f4') for c in channels]
+    for i in range(0, n, step):
+        j = min(n, i + step)
+        yield i, j, *[room[:16 * (j - i) * tiles * c].reshape(16, -1, c) for room, c in zip(rooms, channels)]
 
 def by_tiles(x, planes, c, ph, pw, oh, ow, bias=None, relu=False):
     "The 3 x 3 convolution of images (n, h, w c) by 16 products."
     o, th, tw = planes.shape[2], (oh + 1) // 2, (ow + 1) // 2
-    b, parts = np.zeros(o, x.dtype) if bias is None else np.ascontiguousarray(bias), []
-    for i, j in batches(len(x), 16 * th * tw * max(c, o)):
-        v = kernels.tiles(x[i:j], c, ph, pw, th, tw).reshape(16, -1, c)
-        parts.append(kernels.untiled(np.matmul(v, planes).reshape(16, -1), b, int(relu), j - i, oh, ow))
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    y, b = np.empty((len(x), oh, ow * o), x.dtype), np.zeros(o, x.dtype) if bias is None else np.ascontiguousarray(bias)
+    for i, j, v, m in batches(len(x), th * tw, c, o):
+        kernels.tiles_(v.reshape(16, -1), x[i:j], c, ph, pw, th, tw)
+        kernels.untiled_(y[i:j], np.matmul(v, planes, out=m).reshape(16, -1), b, int(relu))
+    return y
 
 def tile_weights(g, x, c, geometry):
     "The gradient of the weights: every step of by_tiles, transposed."
     ph, pw, oh, ow = *geometry[4:6], *geometry[-2:]
     o, th, tw, total = g.shape[2] // ow, (oh + 1) // 2, (ow + 1) // 2, 0
-    for i, j in batches(len(x), 16 * th * tw * max(c, o)):
-        v = kernels.tiles(x[i:j], c, ph, pw, th, tw).reshape(16, -1, c)
-        total += np.matmul(v.swapaxes(1, 2), kernels.tiles_of_gradient(g[i:j], o).reshape(16, -1, o))
+    for i, j, v, m in batches(len(x), th * tw, c, o):
+        kernels.tiles_(v.reshape(16, -1), x[i:j], c, ph, pw, th, tw)
+        kernels.tiles_of_gradient_(m.reshape(16, -1), g[i:j], o)
+        total += np.matmul(v.swapaxes(1, 2), m)
     rows = np.tensordot(ROW, total.reshape(4, 4, c, o), (0, 0))         # 3 4 c o
     return np.tensordot(ROW, rows, (0, 1)).swapaxes(0, 1).reshape(9 * c, o)
 
