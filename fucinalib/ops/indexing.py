@@ -181,7 +181,7 @@ def zero_rows(x:Tensor,  # any tags
     axis, at = positions(x, 'zero_rows', tag, indices)
     return rows_written(x.data, axis, at, 0), x.tags, (lambda g: rows_written(g, axis, at, 0),)
 
-# %% ../../nbs/16_indexing.ipynb #aa549976
+# %% ../../nbs/16_indexing.ipynb #7cc66d40
 def stretch(x, op, tag, start, length):
     "The axis and the index of `length` entries from `start`."
     axis, start, length = locate(x, op, tag)[0], operator.index(start), operator.index(length)
@@ -190,6 +190,7 @@ def stretch(x, op, tag, start, length):
     if start < 0 or start + length > n: raise fault(IndexOutOfBounds, f'{op} of {tag!r}: {start} to {start + length} of {n}', x=x, help=f'positions are 0 to {n - 1}')
     return axis, (slice(None),) * axis + (slice(start, start + length),)
 
+# %% ../../nbs/16_indexing.ipynb #8b9b9b64
 @op('indexing', samples=[Sample('row=3 col=2', 'row', 1, 'row=2 col=2'), Sample('row=2 col=3', 'col', 0, 'row=2 col=1')], torch='torch.slice_scatter',
     mistakes=[(IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', 1, Tensor([1., 2.], 'd'))), (ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'd e'), 'd', 0, Tensor([[1.]], 'd e')))])
 def set_slice(x:Tensor,       # any tags
