@@ -19,7 +19,7 @@ from .indexing import middle
 from ..tags import locate, parse, replaced, without
 from ..tensor import Tensor, wrap
 
-# %% ../../nbs/17_selection.ipynb #0ca18314
+# %% ../../nbs/17_selection.ipynb #27dd20cf
 ONE_AXIS = [(TagError, lambda f: f(Tensor([1.], 'd'), 'e'))]
 
 def best_place(x, tag, op):
@@ -29,6 +29,7 @@ def best_place(x, tag, op):
     if a.dtype.kind != 'f': return (a.argmax if op == 'argmax' else a.argmin)(axis), without(x.tags, (tag,))
     return (kernels.max if op == 'argmax' else kernels.min)(a, axis)[1], without(x.tags, (tag,))
 
+# %% ../../nbs/17_selection.ipynb #d3e6e542
 @op('selection', samples=[Sample('row=2 col=3', 'col'), Sample('row=2 col=3', 'row')], mistakes=ONE_AXIS, differentiable=False, torch='torch.argmax')
 def argmax(x:Tensor,  # any tags
            tag,       # axis to search along; it goes away
@@ -36,6 +37,7 @@ def argmax(x:Tensor,  # any tags
     "Position of the first largest value, i64. Unlike torch, NaN never wins; a lane of NaN gives 0."
     return *best_place(x, tag, 'argmax'), None
 
+# %% ../../nbs/17_selection.ipynb #19c39b4c
 @op('selection', samples=[Sample('row=2 col=3', 'col'), Sample('row=2 col=3', 'row')], mistakes=ONE_AXIS, differentiable=False, torch='torch.argmin')
 def argmin(x:Tensor,  # any tags
            tag,       # axis to search along; it goes away
@@ -43,7 +45,7 @@ def argmin(x:Tensor,  # any tags
     "Position of the first smallest value, i64. Unlike torch, NaN never wins; a lane of NaN gives 0."
     return *best_place(x, tag, 'argmin'), None
 
-# %% ../../nbs/17_selection.ipynb #ac1cc9bd
+# %% ../../nbs/17_selection.ipynb #95ba9db8
 TopK = namedtuple('TopK', 'values indices')
 TopK.__doc__ = 'Values, which have gradients, and their positions along the axis, which have none.'
 
@@ -55,6 +57,7 @@ def picked(x:Tensor, values, places, axis, tags):
     def rule(g): return kernels.scatter_add_(np.zeros((outer, n, inner), g.dtype), places, middle(g, axis)).reshape(shape)
     return values.reshape(size), tags, (rule,)
 
+# %% ../../nbs/17_selection.ipynb #8fd2786b
 def by_rows(find, x, axis):
     "Run `find` on rows along an axis; its values and places as (outer, k, inner)."
     a = middle(x.data, axis)
@@ -63,7 +66,7 @@ def by_rows(find, x, axis):
     back = lambda y: np.ascontiguousarray(y.reshape(outer, inner, -1).transpose(0, 2, 1))
     return back(v), back(i)
 
-# %% ../../nbs/17_selection.ipynb #4e1d445e
+# %% ../../nbs/17_selection.ipynb #f0d81433
 @op('selection', samples=[Sample('row=2 col=4', 'col', 2), Sample('row=4 col=2', 'row', 3, 'best')], composed=True, torch='torch.topk',
     mistakes=ONE_AXIS[:0] + [(TagError, lambda f: f(Tensor([1.], 'd'), 'e', 1)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 0)), (IndexOutOfBounds, lambda f: f(Tensor([1.], 'd'), 'd', 2)), (TagError, lambda f: f(Tensor([[1.]], 'd e'), 'd', 1, 'e'))])
 def topk(x:Tensor,  # any tags
@@ -79,13 +82,14 @@ def topk(x:Tensor,  # any tags
     y = picked(x, values, places, axis, tags)
     return TopK(y, wrap(places.reshape(y.shape), tags))
 
+# %% ../../nbs/17_selection.ipynb #c47004ff
 def count(x, op, tag, k):
     "The errors for a number of choices that an axis does not offer."
     k = operator.index(k)
     if k < 1: raise fault(InvalidShape, f'{op} along {tag!r}: {k} of {x.size(tag)}', x=x, help='at least one')
     if k > x.size(tag): raise fault(IndexOutOfBounds, f'{op} along {tag!r}: {k} of {x.size(tag)}', x=x, help=f'at most {x.size(tag)}')
 
-# %% ../../nbs/17_selection.ipynb #6fd17fa1
+# %% ../../nbs/17_selection.ipynb #2ead31a3
 def order(x, axis, descending, values=True):
     "Values and places (outer, n, inner) in sorted order."
     def find(rows):
@@ -93,6 +97,7 @@ def order(x, axis, descending, values=True):
         return kernels.selection.at_places(rows, i) if values else i, i
     return by_rows(find, x, axis)
 
+# %% ../../nbs/17_selection.ipynb #59d8ce82
 @op('selection', samples=[Sample('row=2 col=4', 'col'), Sample('row=3 col=2', 'row', descending=True)], composed=True, mistakes=ONE_AXIS, torch='torch.sort')
 def sort(x:Tensor,          # any tags
          tag,               # axis to sort along
@@ -103,6 +108,7 @@ def sort(x:Tensor,          # any tags
     values, places = order(x, axis, descending)
     return TopK(picked(x, values, places, axis, x.tags), wrap(places.reshape(x.shape), x.tags))
 
+# %% ../../nbs/17_selection.ipynb #16f410d2
 @op('selection', samples=[Sample('row=2 col=4', 'col'), Sample('row=3 col=2', 'row', descending=True)], differentiable=False, mistakes=ONE_AXIS, torch='torch.argsort')
 def argsort(x:Tensor,          # any tags
             tag,               # axis to sort along
@@ -112,7 +118,7 @@ def argsort(x:Tensor,          # any tags
     axis, = locate(x, 'argsort', tag)
     return order(x, axis, descending, values=False)[1].reshape(x.shape), x.tags, None
 
-# %% ../../nbs/17_selection.ipynb #955a99b7
+# %% ../../nbs/17_selection.ipynb #77f104e9
 def line(x, tag, num_samples, replacement):
     "The weights as (rows, classes) in f64, checked."
     if x.ndim > 2 or not x.ndim or x.tags[-1] != tag: raise fault(TagError, f'multinomial: {tag!r} must be the last of at most two axes', x=x, help=f"x.permute('... {tag}'), or merge the other axes")
@@ -123,9 +129,11 @@ def line(x, tag, num_samples, replacement):
     if not replacement and (few := (w > 0).sum(1).min()) < num_samples: raise fault(InvalidShape, f'multinomial: {num_samples} draws without replacement from {few} classes', x=x, help='draw fewer, or replacement=True')
     return w
 
+# %% ../../nbs/17_selection.ipynb #678ad38f
 @op('selection', samples=[Sample(lambda: Tensor([[1., 2., 3.], [0., 1., 0.]], 'row class'), 'class', 'draw', 2, seed=1)], differentiable=False, torch='torch.multinomial',
     mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'a b'), 'a', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([-1.], 'd'), 'd', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([0.], 'd'), 'd', 'draw', 1)),
-              (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 'draw', 0)), (InvalidShape, lambda f: f(Tensor([1., 0.], 'd'), 'd', 'draw', 2, replacement=False))])
+              (InvalidShape, lambda f: f(Tensor([1., float('nan')], 'd'), 'd', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([1., float('inf')], 'd'), 'd', 'draw', 1)),
+              (TagError, lambda f: f(Tensor([[[1.]]], 'a b c'), 'c', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 'draw', 0)), (InvalidShape, lambda f: f(Tensor([1., 0.], 'd'), 'd', 'draw', 2, replacement=False))])
 def multinomial(x:Tensor,          # weights of one or two axes, at least 0, any total
                 tag,               # the last axis: classes
                 out,               # name of the axis of draws
@@ -148,11 +156,11 @@ def multinomial(x:Tensor,          # weights of one or two axes, at least 0, any
         w[np.arange(rows), found] = 0
     return drawn.reshape(x.shape[:-1] + (n,)), parse(x.tags[:-1] + parse(out)), None
 
-# %% ../../nbs/17_selection.ipynb #fce4ca8f
+# %% ../../nbs/17_selection.ipynb #92bdbed1
 Routes = namedtuple('Routes', 'selected weights')
 
 @op('selection', samples=[Sample('row=2 expert=4', 'expert', 2)], composed=True, differentiable=False,
-    mistakes=[(UnsupportedGradient, lambda f: f(Tensor([[1., 2.]], 'row expert', requires_grad=True), 'expert', 1)), (TagError, lambda f: f(Tensor([1., 2.], 'expert'), 'expert', 1)),
+    mistakes=[(UnsupportedGradient, lambda f: f(Tensor([[1., 2.]], 'row expert', requires_grad=True), 'expert', 1)), (TagError, lambda f: f(Tensor([1., 2.], 'expert'), 'expert', 1)), (TagError, lambda f: f(Tensor([[1., 2.]], 'expert row'), 'expert', 1)),
               (InvalidShape, lambda f: f(Tensor([[1., 2.]], 'row expert'), 'expert', 0)), (IndexOutOfBounds, lambda f: f(Tensor([[1., 2.]], 'row expert'), 'expert', 3))])
 def router_topk(x:Tensor,                  # scores of two axes
                 tag,                       # the last axis: experts
