@@ -1,54 +1,88 @@
-"""Scores become shares, row by row: (rows, n). g is the gradient of the result, y the result."""
+"""Scores become shares, row by row (rows, n), or along a middle axis (outer, n, inner). g is the gradient of the result, y the result."""
 import numpy as np
 from .dispatch import kernel
 from .pointwise import quiet
 
+FEW = 1 << 7        # below so many numbers NumPy is as fast
 
+
+def top(x): return np.max(x, axis=1, keepdims=True)
+def added(x): return np.add.reduce(x, axis=1, keepdims=True)
 def guarded(m): return np.where(np.isfinite(m), m, m.dtype.type(0))      # x - inf would be NaN where x is inf
 
+def shares(x):
+    y = np.exp(x - top(x))
+    y /= added(y)
+    return y
 
-@kernel()
+def log_shares(x):
+    d = x - guarded(top(x))
+    d -= np.log(added(np.exp(d)))
+    return d
+
+
+@kernel(floor=FEW)
 @quiet
 def softmax_last(x):
     "exp(x) / sum exp(x) of each row; a row of -inf gives NaN."
-    y = np.exp(x - np.max(x, axis=1, keepdims=True))
-    y /= np.add.reduce(y, axis=1, keepdims=True)
-    return y
+    return shares(x)
 
-@kernel()
+@kernel(floor=FEW)
+@quiet
+def softmax_mid(x):
+    "As softmax_last, along the middle axis."
+    return shares(x)
+
+@kernel(floor=FEW)
 @quiet
 def softmax_last_backward(g, y):
     "y (g - sum g y)."
-    return y * (g - np.add.reduce(g * y, axis=1, keepdims=True))
+    return y * (g - added(g * y))
 
-@kernel()
+@kernel(floor=FEW)
+@quiet
+def softmax_mid_backward(g, y):
+    "As softmax_last_backward, along the middle axis."
+    return y * (g - added(g * y))
+
+@kernel(floor=FEW)
 @quiet
 def log_softmax_last(x):
-    "x - log sum exp(x) of each row; a row of -inf gives NaN; beside inf, which gives NaN, numbers give -inf."
-    d = x - guarded(np.max(x, axis=1, keepdims=True))
-    d -= np.log(np.add.reduce(np.exp(d), axis=1, keepdims=True))
-    return d
+    "x - log sum exp(x) of each row; a row of -inf gives NaN; inf gives NaN, and -inf beside it."
+    return log_shares(x)
 
-@kernel()
+@kernel(floor=FEW)
+@quiet
+def log_softmax_mid(x):
+    "As log_softmax_last, along the middle axis."
+    return log_shares(x)
+
+@kernel(floor=FEW)
 @quiet
 def log_softmax_last_backward(g, y):
     "g - exp(y) sum g."
-    return g - np.exp(y) * np.add.reduce(g, axis=1, keepdims=True)
+    return g - np.exp(y) * added(g)
 
-@kernel(out=lambda x: [(x.shape[:1], x.dtype)])
+@kernel(floor=FEW)
+@quiet
+def log_softmax_mid_backward(g, y):
+    "As log_softmax_last_backward, along the middle axis."
+    return g - np.exp(y) * added(g)
+
+@kernel(floor=FEW, out=lambda x: [(x.shape[:1], x.dtype)])
 @quiet
 def logsumexp_last(x):
     "log sum exp(x) of each row; a row of -inf gives -inf."
     m = guarded(np.max(x, axis=1))
     return m + np.log(np.add.reduce(np.exp(x - m[:, None]), axis=1))
 
-@kernel()
+@kernel(floor=FEW)
 @quiet
 def logsumexp_last_backward(x, y, g):
     "g exp(x - y); 0 in a row of -inf."
     return np.exp(x - np.where(np.isneginf(y), y.dtype.type(0), y)[:, None]) * g[:, None]
 
-@kernel()
+@kernel(floor=FEW)
 @quiet
 def softmax_scores(x, scale, mask, at, slope, sink, limit):
     """Shares of the first limit[i] numbers of scale x[i] + slope[i] mask[at[i]], and of one more score sink[i] that is not returned. The rest is 0.
@@ -65,11 +99,11 @@ def softmax_scores(x, scale, mask, at, slope, sink, limit):
     np.copyto(z, 0, where=later)
     return z
 
-@kernel()
+@kernel(floor=FEW)
 @quiet
 def softmax_scores_backward(g, y, scale, limit):
     "scale y (g - sum g y) over the first limit[i] numbers of each row, 0 behind."
     inside = np.arange(g.shape[1]) < limit[:, None]
     g = np.where(inside, g, g.dtype.type(0))
-    d = y * (g - np.add.reduce(g * y, axis=1, keepdims=True)) * g.dtype.type(scale)
+    d = y * (g - added(g * y)) * g.dtype.type(scale)
     return np.where(inside, d, g.dtype.type(0))
