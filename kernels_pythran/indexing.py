@@ -18,20 +18,6 @@ def index_add_(out, at, update):
         _add_rows(out[o], at, update[o], lo, min(inner, lo + WIDE))
 
 
-def _take_row(x, out):
-    for i in range(x.shape[0]):
-        out[i] = x[i]
-
-#pythran export take_rows(float32[:,:,:] order(C), int64[:], float32[:,:,:] order(C))
-def take_rows(x, at, out):
-    n = at.shape[0]
-    #omp parallel for firstprivate(n)
-    for c in range(out.shape[0] * n):
-        o = c // n
-        j = c - o * n
-        _take_row(x[o, at[j]], out[o, j])
-
-
 def _take(x, at, out):
     for j in range(at.shape[0]):
         for i in range(at.shape[1]):

@@ -1,7 +1,6 @@
 """Picking entries by number and putting them back. Arrays are (outer, n, inner): the indexed axis stands in the middle."""
-from math import prod
 import numpy as np
-from .dispatch import F32, kernel
+from .dispatch import kernel
 from .pointwise import quiet
 
 
@@ -12,17 +11,6 @@ def index_add_(out, at, update):
     flat = out.reshape(out.shape[0], out.shape[1], -1)
     np.add.at(flat, (slice(None), at), update.reshape(update.shape[0], update.shape[1], -1))
     return out
-
-@kernel(out=lambda x, at: [((x.shape[0], len(at), x.shape[2]), x.dtype)])
-def take_rows(x, at):
-    "out[o, j] = x[o, at[j]]: whole rows, on several threads."
-    return np.take(x, at, 1)
-
-def take(x, at, axis):
-    "The entries of an axis at these positions, which must be there; many long rows go to the kernel."
-    outer, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1:])
-    if inner < 16 or outer * len(at) * inner < 1 << 20 or x.dtype is not F32 or not x.flags.c_contiguous: return np.take(x, at, axis)
-    return take_rows(x.reshape(outer, x.shape[axis], inner), at).reshape(x.shape[:axis] + at.shape + x.shape[axis + 1:])
 
 @kernel(out=lambda x, at: [(at.shape, x.dtype)])
 def take_along(x, at):

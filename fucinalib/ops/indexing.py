@@ -59,7 +59,7 @@ def index_select(x:Tensor,  # any tags
     axis, at = positions(x, 'index_select', tag, indices)
     tags, shape = replaced(x, 'index_select', tag, out or tag), x.shape
     def rule(g): return kernels.index_add_(np.zeros((prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])), g.dtype), at, middle(g, axis)).reshape(shape)
-    return kernels.indexing.take(x.data, at, axis), tags, (rule,)
+    return np.take(x.data, at, axis), tags, (rule,)
 
 # %% ../../nbs/16_indexing.ipynb #eed5608b
 def along_positions(x, op, tag, indices, other=None):
