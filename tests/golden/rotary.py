@@ -1,20 +1,26 @@
 """Rotary positions beside transformers' own code: tables from its initialisers, turns by Llama's and GPT-J's functions, YaRN's speeds. Partial layouts are put together from these."""
+from importlib import import_module
 import numpy as np
+import pytest
 from fucinalib.ops.rotary import AxisRange, rope_table
 from parity import case, torch
 
 
+def theirs(module, *names):
+    "Names from a module of transformers; without it the live comparison is skipped."
+    pytest.importorskip('transformers', exc_type=ImportError)
+    return [getattr(import_module(f'transformers.{module}'), n) for n in names]
+
 def llama(positions, dim=None, theta=1e4, **scaling):
     "Cosines and sines (position, dim) as a Llama with heads of `dim` computes them."
-    from transformers import LlamaConfig
-    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+    LlamaConfig, LlamaRotaryEmbedding = theirs('models.llama.modeling_llama', 'LlamaConfig', 'LlamaRotaryEmbedding')
     config = LlamaConfig(hidden_size=dim, num_attention_heads=1, head_dim=dim, max_position_embeddings=scaling.pop('context', 1 << 15), rope_parameters=dict(rope_type='default', rope_theta=theta) | scaling)
     cos, sin = LlamaRotaryEmbedding(config)(torch.zeros(1), torch.tensor([list(positions)]))
     return cos[0], sin[0]
 
 def half(x, positions, theta=1e4, dim=None):
     "Llama's turn of (.., seq, d): the first `dim` features."
-    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+    apply_rotary_pos_emb, = theirs('models.llama.modeling_llama', 'apply_rotary_pos_emb')
     d = dim or x.shape[-1]
     cos, sin = [t.to(x.dtype) for t in llama(positions, d, theta)]
     q = x[..., :d].reshape(1, -1, x.shape[-2], d)
@@ -23,17 +29,16 @@ def half(x, positions, theta=1e4, dim=None):
 
 def pairs(x, positions, dim=None, lo=0, theta=1e4):
     "GPT-J's turn of (seq, d): `dim` features from `lo` on."
-    from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb
+    apply_rotary_pos_emb, = theirs('models.gptj.modeling_gptj', 'apply_rotary_pos_emb')
     d = dim or x.shape[-1]
     cos, sin = [t[:, :d // 2].to(x.dtype) for t in llama(positions, d, theta)]
     turned = apply_rotary_pos_emb(x[None, :, None, lo:lo + d], sin[None], cos[None])[0, :, 0]
     return torch.cat([x[:, :lo], turned, x[:, lo + d:]], -1)
 
 def yarn(dim, theta, factor, context):
-    from transformers import LlamaConfig
-    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+    (LlamaConfig,), (inits,) = theirs('models.llama.modeling_llama', 'LlamaConfig'), theirs('modeling_rope_utils', 'ROPE_INIT_FUNCTIONS')
     config = LlamaConfig(hidden_size=dim, num_attention_heads=1, head_dim=dim, max_position_embeddings=int(factor * context), rope_parameters=dict(rope_type='yarn', rope_theta=theta, factor=factor, original_max_position_embeddings=context))
-    return ROPE_INIT_FUNCTIONS['yarn'](config, device='cpu')[0].double()
+    return inits['yarn'](config, device='cpu')[0].double()
 
 def norm(x, w): return torch.nn.functional.rms_norm(x, x.shape[-1:], w, 1e-6)
 
