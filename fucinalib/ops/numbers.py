@@ -27,9 +27,11 @@ def cast(a, want):
         return y
     with np.errstate(over='ignore', invalid='ignore'): return a.astype(want)
 
-# %% ../../nbs/24_numbers.ipynb #8555f8c5
+# %% ../../nbs/24_numbers.ipynb #1f1bb121
 @op('numbers', samples=[Sample('d=3', 'f64'), Sample('row=2 col=2', 'f64')], torch='torch.Tensor.to', half='native',
-    mistakes=[(GradientCastUnsupported, lambda f: f(Tensor([1.], 'd', requires_grad=True), 'i64')), (DTypeError, lambda f: f(Tensor([1.], 'd'), 'f33'))])
+    mistakes=[(GradientCastUnsupported, lambda f: f(Tensor([1.], 'd', requires_grad=True), 'i64')), (GradientCastUnsupported, lambda f: f(Tensor([1.], 'd', requires_grad=True), 'f8_e5m2')),
+              (GradientCastUnsupported, lambda f: f(Tensor([1.], 'd', dtype='f16', requires_grad=True), 'bf16')), (GradientCastUnsupported, lambda f: f(Tensor([1.] * 32, 'd', requires_grad=True), 'q8_0')),
+              (DTypeError, lambda f: f(Tensor([1] * 32, 'd'), 'q8_0')), (DTypeError, lambda f: f(Tensor([1.], 'd'), 'f33'))])
 def to(x:Tensor,  # any tags
        dtype,     # number type wanted, e.g. 'bf16'
       )->Tensor:
@@ -40,11 +42,13 @@ def to(x:Tensor,  # any tags
         raise fault(GradientCastUnsupported, f'to({str(want)!r}) from {x.dtype} passes no gradient', x=x, help=f"x.detach().to({str(want)!r}){'; a gradient passes through f32' if want.is_float else ''}")
     return cast(x.data, want.np), x.tags, (lambda g: g.astype(grad_type(own)),)
 
-# %% ../../nbs/24_numbers.ipynb #c9a9d56d
+# %% ../../nbs/24_numbers.ipynb #87fef0fc
 WHOLE = [Sample(lambda: Tensor([7, -7, 7, -7], 'd'), lambda: Tensor([2, 2, -2, -2], 'd')), Sample(lambda: Tensor([7, -7], 'd'), 3)]
-NOT_WHOLE = [(DTypeError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'))), (ShapeMismatch, lambda f: f(Tensor([1, 2], 'd'), Tensor([1, 2, 3], 'd')))]
+NOT_WHOLE = [(DTypeError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'))), (DTypeError, lambda f: f(Tensor([True], 'd'), Tensor([True], 'd'))), (DTypeError, lambda f: f(Tensor([1], 'd'), Tensor([1], 'd', dtype='i32'))),
+             (ShapeMismatch, lambda f: f(Tensor([1, 2], 'd'), Tensor([1, 2, 3], 'd')))]
 BY_ZERO = NOT_WHOLE + [(DivisionByZero, lambda f: f(Tensor([1, 2], 'd'), Tensor([1, 0], 'd')))]
 
+# %% ../../nbs/24_numbers.ipynb #d947f873
 def whole(x, other, op):
     "Both arrays lined up and the tags of the result; DTypeError unless they are whole numbers."
     if x.data.dtype.kind not in 'iu':
@@ -52,13 +56,14 @@ def whole(x, other, op):
     a, b, tags, *_ = pair(x, other, op)
     return a, np.asarray(b, a.dtype), tags
 
+# %% ../../nbs/24_numbers.ipynb #74d20d57
 def divided(x, other, op):
     "As `whole`, and no divisor is 0."
     a, b, tags = whole(x, other, op)
     if not b.all(): raise fault(DivisionByZero, f'{op}: a divisor is 0', x=x, other=other, help='other.eq(0) finds it; whole numbers have no infinity')
     return a, b, tags
 
-# %% ../../nbs/24_numbers.ipynb #3a45f534
+# %% ../../nbs/24_numbers.ipynb #ae5b1a9a
 @op('numbers', samples=WHOLE, mistakes=BY_ZERO, torch='torch.floor_divide', differentiable=False)
 def div_floor(x:Tensor,            # whole numbers
               other:Tensor|float,  # whole numbers, met by name
@@ -67,6 +72,7 @@ def div_floor(x:Tensor,            # whole numbers
     a, b, tags = divided(x, other, 'div_floor')
     with np.errstate(over='ignore'): return np.floor_divide(a, b), tags, None
 
+# %% ../../nbs/24_numbers.ipynb #80f35e6b
 @op('numbers', samples=WHOLE, mistakes=BY_ZERO, torch='torch.div', differentiable=False)
 def div_trunc(x:Tensor,            # whole numbers
               other:Tensor|float,  # whole numbers, met by name
@@ -76,7 +82,7 @@ def div_trunc(x:Tensor,            # whole numbers
     with np.errstate(over='ignore'): q = np.floor_divide(a, b)
     return q + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0))).astype(a.dtype), tags, None
 
-# %% ../../nbs/24_numbers.ipynb #832793f3
+# %% ../../nbs/24_numbers.ipynb #15906654
 @op('numbers', samples=WHOLE, mistakes=BY_ZERO, torch='torch.remainder', differentiable=False)
 def mod(x:Tensor,            # whole numbers
         other:Tensor|float,  # whole numbers, met by name
@@ -85,6 +91,7 @@ def mod(x:Tensor,            # whole numbers
     a, b, tags = divided(x, other, 'mod')
     return np.remainder(a, b), tags, None
 
+# %% ../../nbs/24_numbers.ipynb #00e43940
 @op('numbers', samples=WHOLE, mistakes=BY_ZERO, torch='torch.fmod', differentiable=False)
 def rem(x:Tensor,            # whole numbers
         other:Tensor|float,  # whole numbers, met by name
@@ -93,7 +100,7 @@ def rem(x:Tensor,            # whole numbers
     a, b, tags = divided(x, other, 'rem')
     return np.fmod(a, b), tags, None
 
-# %% ../../nbs/24_numbers.ipynb #4e4470cf
+# %% ../../nbs/24_numbers.ipynb #bb87f082
 @op('numbers', samples=WHOLE, mistakes=NOT_WHOLE, torch='torch.bitwise_and', differentiable=False)
 def bit_and(x:Tensor,            # whole numbers
             other:Tensor|float,  # whole numbers, met by name
@@ -102,6 +109,7 @@ def bit_and(x:Tensor,            # whole numbers
     a, b, tags = whole(x, other, 'bit_and')
     return a & b, tags, None
 
+# %% ../../nbs/24_numbers.ipynb #cc94f567
 @op('numbers', samples=WHOLE, mistakes=NOT_WHOLE, torch='torch.bitwise_or', differentiable=False)
 def bit_or(x:Tensor,            # whole numbers
            other:Tensor|float,  # whole numbers, met by name
@@ -110,6 +118,7 @@ def bit_or(x:Tensor,            # whole numbers
     a, b, tags = whole(x, other, 'bit_or')
     return a | b, tags, None
 
+# %% ../../nbs/24_numbers.ipynb #c63a4e13
 @op('numbers', samples=WHOLE, mistakes=NOT_WHOLE, torch='torch.bitwise_xor', differentiable=False)
 def bit_xor(x:Tensor,            # whole numbers
             other:Tensor|float,  # whole numbers, met by name
@@ -118,9 +127,10 @@ def bit_xor(x:Tensor,            # whole numbers
     a, b, tags = whole(x, other, 'bit_xor')
     return a ^ b, tags, None
 
-# %% ../../nbs/24_numbers.ipynb #e8c10108
+# %% ../../nbs/24_numbers.ipynb #3bde8e6a
 Tensor.__floordiv__, Tensor.__mod__ = div_floor, mod
 
+# %% ../../nbs/24_numbers.ipynb #6eff91bd
 def bits_or(bits, logic):
     "An operator that combines the bits of whole numbers and leaves everything else to `logic`."
     return lambda self, other: bits(self, other) if self.data.dtype.kind in 'iu' else logic(self, other)
