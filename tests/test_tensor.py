@@ -100,7 +100,14 @@ def test_names():
     scope = {}
     exec('from fucinalib import *', scope)
     assert set(fl.__all__) <= set(scope) and 'sum' not in scope and 'pow' not in scope
-    leaked = [n for n in fl.__all__ if n in ('np', 'wrap', 'patch', 'pair', 'fold', 'Sample', 'closest', 'fault')]
+    leaked = [n for n in fl.__all__ if n in ('np', 'wrap', 'patch', 'pair', 'folder', 'Sample', 'closest', 'fault')]
     assert not leaked
     from fucinalib.tensor import Tensor
     assert Tensor is fl.Tensor is fl.autograd.Tensor is fl.ops.pointwise.Tensor
+
+def test_one_notebook_for_each_operation():
+    "Case 55, too: the second of two operations of one name would quietly replace the first."
+    import re
+    from pathlib import Path
+    made = [n for p in (Path(fl.__file__).parent / 'ops').glob('*.py') for n in re.findall(r'^@op\((?:.*\n)*?def (\w+)\(', p.read_text(), re.M)]
+    assert len(made) > 180 and sorted(made) == sorted(set(made)) and set(made) <= set(fl.registry)
