@@ -8,6 +8,8 @@ ROWS = 16           # whose sums make one
 
 def inside(first, step, taps, n):
     "Which taps of a window that starts at `first` lie within n: from, to."
+    if first >= 0 and first + (taps - 1) * step < n:
+        return 0, taps          # nearly always, and without a division
     lo = 0 if first >= 0 else min(taps, (step - 1 - first) // step)
     hi = max(lo, min(taps, (n - first + step - 1) // step)) if n > first else lo
     return lo, hi
@@ -15,39 +17,43 @@ def inside(first, step, taps, n):
 def rest(i, n): return i - i // n * n
 
 
-def _copy(x, at, y, to, n):
-    for j in range(n):
-        y[to + j] = x[at + j]
+# The innermost loops start at 0 in slices of their own: an index that is a sum might be negative, and is not vectorised.
 
-def _zero(y, lo, hi):
-    for j in range(lo, hi):
+def _copy(x, y):
+    for j in range(y.shape[0]):
+        y[j] = x[j]
+
+def _zero(y):
+    for j in range(y.shape[0]):
         y[j] = ZERO
 
-def _add(x, at, y, to, n):
-    for j in range(n):
-        y[to + j] += x[at + j]
+def _add(x, y):
+    for j in range(y.shape[0]):
+        y[j] += x[j]
 
-def _add_times(x, at, w, y, to, n):
-    for j in range(n):
-        y[to + j] += x[at + j] * w[j]
+def _add_times(x, w, y):
+    for j in range(y.shape[0]):
+        y[j] += x[j] * w[j]
 
 
 def _window(x, y, c, kh, kw, top, left, dh, dw):
     "One window of the image x as the row y."
     a, b = inside(top, dh, kh, x.shape[0])
     l, r = inside(left, dw, kw, x.shape[1] // c)
-    _zero(y, 0, a * kw * c)
-    _zero(y, b * kw * c, kh * kw * c)
+    if b - a < kh or r - l < kw:
+        _zero(y)
     for ky in range(a, b):
-        i = top + ky * dh
-        base = ky * kw * c
-        _zero(y, base, base + l * c)
-        _zero(y, base + r * c, base + kw * c)
-        if dw == 1:
-            _copy(x[i], (left + l) * c, y, base + l * c, (r - l) * c)
-        else:
-            for kx in range(l, r):
-                _copy(x[i], (left + kx * dw) * c, y, base + kx * c, c)
+        _pixels(x[top + ky * dh], y, c, left, l, r, dw, ky * kw * c)
+
+def _pixels(x, y, c, left, l, r, dw, base):
+    "The taps l to r of a row of a window, whose row in y begins at base."
+    if dw == 1:
+        if r > l:
+            _copy(x[(left + l) * c:(left + r) * c], y[base + l * c:base + r * c])
+    else:
+        for kx in range(l, r):
+            at = (left + kx * dw) * c
+            _copy(x[at:at + c], y[base + kx * c:base + kx * c + c])
 
 #pythran export columns(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
 def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
@@ -65,10 +71,12 @@ def _unwindow(col, x, c, ky, kw, left, dw):
     l, r = inside(left, dw, kw, x.shape[0] // c)
     base = ky * kw * c
     if dw == 1:
-        _add(col, base + l * c, x, (left + l) * c, (r - l) * c)
+        if r > l:
+            _add(col[base + l * c:base + r * c], x[(left + l) * c:(left + r) * c])
     else:
         for kx in range(l, r):
-            _add(col, base + kx * c, x, (left + kx * dw) * c, c)
+            at = (left + kx * dw) * c
+            _add(col[base + kx * c:base + kx * c + c], x[at:at + c])
 
 #pythran export columns_back(float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
@@ -76,7 +84,7 @@ def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
     for t in range(m * h):
         n = t // h
         i = rest(t, h)
-        _zero(x[n, i], 0, w * c)
+        _zero(x[n, i])
         for ky in range(kh):
             first = i + ph - ky * dh
             oy = first // sh
@@ -87,22 +95,25 @@ def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
 
 # one filter for each channel; w is (kh kw, c)
 
-def _add_three(x, a, b, d, u, v, w, y, to, n):
-    for j in range(n):
-        y[to + j] += (x[a + j] * u[j] + x[b + j] * v[j]) + x[d + j] * w[j]
+def _add_three(a, b, d, u, v, w, y):
+    for j in range(y.shape[0]):
+        y[j] += (a[j] * u[j] + b[j] * v[j]) + d[j] * w[j]
 
 def _lane(x, w, y, c, kw, ky, sw, pw, dw):
     "Add row ky of the filters over a row of the image to a row of results."
     k = ky * kw
+    wide = x.shape[0] // c
     for ox in range(y.shape[0] // c):
         left = ox * sw - pw
-        l, r = inside(left, dw, kw, x.shape[0] // c)
+        l, r = inside(left, dw, kw, wide)
         if r - l == 3:
             i = (left + l * dw) * c
-            _add_three(x, i, i + dw * c, i + 2 * dw * c, w[k + l], w[k + l + 1], w[k + l + 2], y, ox * c, c)
+            s = dw * c
+            _add_three(x[i:i + c], x[i + s:i + s + c], x[i + 2 * s:i + 2 * s + c], w[k + l], w[k + l + 1], w[k + l + 2], y[ox * c:ox * c + c])
         else:
             for kx in range(l, r):
-                _add_times(x, (left + kx * dw) * c, w[k + kx], y, ox * c, c)
+                at = (left + kx * dw) * c
+                _add_times(x[at:at + c], w[k + kx], y[ox * c:ox * c + c])
 
 #pythran export depthwise(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
@@ -112,18 +123,20 @@ def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
         n = t // oh
         oy = rest(t, oh)
         top = oy * sh - ph
-        _zero(y[n, oy], 0, ow * c)
+        _zero(y[n, oy])
         a, b = inside(top, dh, kh, h)
         for ky in range(a, b):
             _lane(x[n, top + ky * dh], f, y[n, oy], c, kw, ky, sw, pw, dw)
 
 
 def _unlane(g, w, x, c, kw, ky, sw, pw, dw):
+    wide = x.shape[0] // c
     for ox in range(g.shape[0] // c):
         left = ox * sw - pw
-        l, r = inside(left, dw, kw, x.shape[0] // c)
+        l, r = inside(left, dw, kw, wide)
         for kx in range(l, r):
-            _add_times(g, ox * c, w[ky * kw + kx], x, (left + kx * dw) * c, c)
+            at = (left + kx * dw) * c
+            _add_times(g[ox * c:ox * c + c], w[ky * kw + kx], x[at:at + c])
 
 #pythran export depthwise_back(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
@@ -132,7 +145,7 @@ def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
     for t in range(m * h):
         n = t // h
         i = rest(t, h)
-        _zero(x[n, i], 0, w * c)
+        _zero(x[n, i])
         for ky in range(kh):
             first = i + ph - ky * dh
             oy = first // sh
@@ -142,15 +155,13 @@ def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
 
 def _tap_sums(g, x, f, base, c, kw, sw, pw, dw):
     "Add what the taps of one row of the filters have seen of a row of the image, times the gradient, from base on in f."
+    wide = x.shape[0] // c
     for ox in range(g.shape[0] // c):
         left = ox * sw - pw
-        l, r = inside(left, dw, kw, x.shape[0] // c)
+        l, r = inside(left, dw, kw, wide)
         for kx in range(l, r):
-            _add_product(g, ox * c, x, (left + kx * dw) * c, f, base + kx * c, c)
-
-def _add_product(g, frm, x, at, f, to, n):
-    for j in range(n):
-        f[to + j] += g[frm + j] * x[at + j]
+            at = (left + kx * dw) * c
+            _add_times(g[ox * c:ox * c + c], x[at:at + c], f[base + kx * c:base + kx * c + c])
 
 #pythran export depthwise_filters(float32[:,:,:] order(C), float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
 def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
@@ -164,46 +175,39 @@ def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
             n = t // oh
             top = rest(t, oh) * sh - ph
             a, b = inside(top, dh, kh, h)
-            _zero(row, 0, kh * kw * c)
+            _zero(row)
             for ky in range(a, b):
                 _tap_sums(g[n, rest(t, oh)], x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw, dw)
-            _add(row, 0, part[k], 0, kh * kw * c)
+            _add(row, part[k])
     for i in range(kh * kw):
-        _zero(f[i], 0, c)
+        _zero(f[i])
         for k in range(groups):
-            _add(part[k], i * c, f[i], 0, c)
+            _add(part[k, i * c:i * c + c], f[i])
 
 
 # Winograd's F(2x2, 3x3): a tile of 4x4 becomes 16 planes, 16 planes become a tile of 2x2
 
-def _minus(a, b, y, at, n):
-    for j in range(n):
-        y[at + j] = a[j] - b[j]
+def _minus(a, b, y):
+    for j in range(y.shape[0]):
+        y[j] = a[j] - b[j]
 
-def _plus(a, b, y, at, n):
-    for j in range(n):
-        y[at + j] = a[j] + b[j]
-
-def _less(m, i, k, y, to, c):
-    for j in range(c):
-        y[to + j] = m[i + j] - m[k + j]
-
-def _more(m, i, k, y, to, c):
-    for j in range(c):
-        y[to + j] = m[i + j] + m[k + j]
+def _plus(a, b, y):
+    for j in range(y.shape[0]):
+        y[j] = a[j] + b[j]
 
 def _plane_row(m, y0, y1, y2, y3, c, tw, t):
     for k in range(tw):
-        at = 2 * k * c
-        _less(m, at, at + 2 * c, y0, (t + k) * c, c)
-        _more(m, at + c, at + 2 * c, y1, (t + k) * c, c)
-        _less(m, at + 2 * c, at + c, y2, (t + k) * c, c)
-        _less(m, at + c, at + 3 * c, y3, (t + k) * c, c)
+        i = 2 * k * c
+        o = (t + k) * c
+        _minus(m[i:i + c], m[i + 2 * c:i + 3 * c], y0[o:o + c])
+        _plus(m[i + c:i + 2 * c], m[i + 2 * c:i + 3 * c], y1[o:o + c])
+        _minus(m[i + 2 * c:i + 3 * c], m[i + c:i + 2 * c], y2[o:o + c])
+        _minus(m[i + c:i + 2 * c], m[i + 3 * c:i + 4 * c], y3[o:o + c])
 
 def _load(x, rows, top, skip, to, n):
     for i in range(rows.shape[0]):
         if top + i >= 0 and top + i < x.shape[0]:
-            _copy(x[top + i], skip, rows[i], to, n)
+            _copy(x[top + i, skip:skip + n], rows[i, to:to + n])
 
 def _mix(a, b, c, d, y0, y1, y2, y3):
     for j in range(y0.shape[0]):
@@ -242,13 +246,13 @@ def _difference3(a, b, c, y):
     for j in range(a.shape[0]):
         y[j] = a[j] - b[j] - c[j]
 
-def _even(a, b, c, bias, y, at, to):
-    for j in range(bias.shape[0]):
-        y[to + j] = a[at + j] + b[at + j] + c[at + j] + bias[j]
+def _even(a, b, c, bias, y):
+    for j in range(y.shape[0]):
+        y[j] = a[j] + b[j] + c[j] + bias[j]
 
-def _odd(a, b, c, bias, y, at, to):
-    for j in range(bias.shape[0]):
-        y[to + j] = a[at + j] - b[at + j] - c[at + j] + bias[j]
+def _odd(a, b, c, bias, y):
+    for j in range(y.shape[0]):
+        y[j] = a[j] - b[j] - c[j] + bias[j]
 
 def _positive(y):
     for j in range(y.shape[0]):
@@ -256,9 +260,11 @@ def _positive(y):
 
 def _pair_row(a, b, c, d, bias, y, n, tw):
     for k in range(tw):
-        _even(a, b, c, bias, y, k * n, 2 * k * n)
-        if (2 * k + 1) * n < y.shape[0]:
-            _odd(b, c, d, bias, y, k * n, (2 * k + 1) * n)
+        i = k * n
+        o = 2 * k * n
+        _even(a[i:i + n], b[i:i + n], c[i:i + n], bias, y[o:o + n])
+        if o + n < y.shape[0]:
+            _odd(b[i:i + n], c[i:i + n], d[i:i + n], bias, y[o + n:o + 2 * n])
 
 def _two_rows(v, bias, y, c, oy, relu, tw, t):
     a = t * c
@@ -283,29 +289,29 @@ def untiled_(y, v, bias, relu):
         _two_rows(v, bias, y[n], bias.shape[0], 2 * rest(t, th), relu, tw, t * tw)
 
 
-def _spread(m, at, c, y0, y1, y2, y3, to):
-    for j in range(c):
-        y0[to + j] = m[at + j]
-        y1[to + j] = m[at + j] + m[at + c + j]
-    for j in range(c):
-        y2[to + j] = m[at + j] - m[at + c + j]
-        y3[to + j] = -m[at + c + j]
+def _negative(x, y):
+    for j in range(y.shape[0]):
+        y[j] = -x[j]
 
 def _spread_row(m, y0, y1, y2, y3, c, tw, t):
     for k in range(tw):
-        _spread(m, 2 * k * c, c, y0, y1, y2, y3, (t + k) * c)
+        i = 2 * k * c
+        o = (t + k) * c
+        _copy(m[i:i + c], y0[o:o + c])
+        _plus(m[i:i + c], m[i + c:i + 2 * c], y1[o:o + c])
+        _minus(m[i:i + c], m[i + c:i + 2 * c], y2[o:o + c])
+        _negative(m[i + c:i + 2 * c], y3[o:o + c])
 
 def _gradient_strip(g, v, c, oy, tw, t):
     wide = 2 * tw * c
     rows = np.zeros((4, wide), np.float32)
     zero = np.zeros(wide, np.float32)
-    _copy(g[oy], 0, rows[0], 0, g.shape[1])
+    _copy(g[oy], rows[0, 0:g.shape[1]])
     if oy + 1 < g.shape[0]:
-        _copy(g[oy + 1], 0, zero, 0, g.shape[1])
-    _plus(rows[0], zero, rows[1], 0, wide)
-    _minus(rows[0], zero, rows[2], 0, wide)
-    for j in range(wide):
-        rows[3, j] = -zero[j]
+        _copy(g[oy + 1], zero[0:g.shape[1]])
+    _plus(rows[0], zero, rows[1])
+    _minus(rows[0], zero, rows[2])
+    _negative(zero, rows[3])
     for i in range(rows.shape[0]):
         _spread_row(rows[i], v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], c, tw, t)
 

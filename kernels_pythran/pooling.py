@@ -17,19 +17,21 @@ def _zero(y):
         y[j] = ZERO
 
 
-def _first(x, at, y, which, to, c, k):
-    for j in range(c):
-        y[to + j] = x[at + j]
-        which[to + j] = k
+# The innermost loops start at 0 in slices of their own: an index that is a sum might be negative, and is not vectorised.
 
-def _better(x, at, y, which, to, c, k):
-    for j in range(c):
-        new = x[at + j]
-        old = y[to + j]
-        was = which[to + j]
+def _first(x, y, which, k):
+    for j in range(y.shape[0]):
+        y[j] = x[j]
+        which[j] = k
+
+def _better(x, y, which, k):
+    for j in range(y.shape[0]):
+        new = x[j]
+        old = y[j]
+        was = which[j]
         take = (new > old) | ((old != old) & (new == new))
-        y[to + j] = new if take else old
-        which[to + j] = k if take else was
+        y[j] = new if take else old
+        which[j] = k if take else was
 
 def _largest(x, y, which, c, top, kh, kw, sw, pw, ow):
     w = x.shape[1] // c
@@ -40,10 +42,12 @@ def _largest(x, y, which, c, top, kh, kw, sw, pw, ow):
             if top + ky >= 0 and top + ky < x.shape[0]:
                 for kx in range(kw):
                     if left + kx >= 0 and left + kx < w:
+                        at = (left + kx) * c
+                        to = ox * c
                         if fresh:
-                            _first(x[top + ky], (left + kx) * c, y, which, ox * c, c, np.int32(ky * kw + kx))
+                            _first(x[top + ky, at:at + c], y[to:to + c], which[to:to + c], np.int32(ky * kw + kx))
                         else:
-                            _better(x[top + ky], (left + kx) * c, y, which, ox * c, c, np.int32(ky * kw + kx))
+                            _better(x[top + ky, at:at + c], y[to:to + c], which[to:to + c], np.int32(ky * kw + kx))
                         fresh = False
 
 #pythran export max_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C), int32[:,:,:] order(C))
@@ -56,17 +60,18 @@ def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y, at):
         _largest(x[n], y[n, o], at[n, o], c, o * sh - ph, kh, kw, sw, pw, ow)
 
 
-def _to_winner(g, which, frm, x, at, c, k):
-    for j in range(c):
-        v = g[frm + j]
-        x[at + j] += v if which[frm + j] == k else ZERO
+def _to_winner(g, which, x, k):
+    for j in range(x.shape[0]):
+        v = g[j]
+        x[j] += v if which[j] == k else ZERO
 
 def _winners(g, which, x, c, ky, kw, sw, pw, w):
     for ox in range(g.shape[0] // c):
         for kx in range(kw):
             i = ox * sw - pw + kx
             if i >= 0 and i < w:
-                _to_winner(g, which, ox * c, x, i * c, c, np.int32(ky * kw + kx))
+                o = ox * c
+                _to_winner(g[o:o + c], which[o:o + c], x[i * c:i * c + c], np.int32(ky * kw + kx))
 
 #pythran export max_pool_back(float32[:,:,:] order(C), int32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
@@ -82,13 +87,13 @@ def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
                 _winners(g[n, o], at[n, o], x[n, i], c, ky, kw, sw, pw, w)
 
 
-def _add(x, at, y, to, c):
-    for j in range(c):
-        y[to + j] += x[at + j]
+def _add(x, y):
+    for j in range(y.shape[0]):
+        y[j] += x[j]
 
-def _scale(y, to, c, s):
-    for j in range(c):
-        y[to + j] *= s
+def _scale(y, s):
+    for j in range(y.shape[0]):
+        y[j] *= s
 
 def _mean(x, y, c, top, kh, kw, sw, pw, ow):
     w = x.shape[1] // c
@@ -100,9 +105,10 @@ def _mean(x, y, c, top, kh, kw, sw, pw, ow):
             if top + ky >= 0 and top + ky < x.shape[0]:
                 for kx in range(kw):
                     if left + kx >= 0 and left + kx < w:
-                        _add(x[top + ky], (left + kx) * c, y, ox * c, c)
+                        at = (left + kx) * c
+                        _add(x[top + ky, at:at + c], y[ox * c:ox * c + c])
                         count += 1
-        _scale(y, ox * c, c, np.float32(ONE / np.float32(count)))
+        _scale(y[ox * c:ox * c + c], np.float32(ONE / np.float32(count)))
 
 #pythran export avg_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y):
@@ -114,9 +120,9 @@ def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y):
         _mean(x[n], y[n, o], c, o * sh - ph, kh, kw, sw, pw, ow)
 
 
-def _add_scaled(g, frm, x, at, c, s):
-    for j in range(c):
-        x[at + j] += g[frm + j] * s
+def _add_scaled(g, x, s):
+    for j in range(x.shape[0]):
+        x[j] += g[j] * s
 
 def _shares(g, x, c, rows, kw, sw, pw, w):
     for ox in range(g.shape[0] // c):
@@ -125,7 +131,7 @@ def _shares(g, x, c, rows, kw, sw, pw, w):
         hi = min(w, left + kw)
         s = np.float32(ONE / np.float32(rows * (hi - lo)))
         for i in range(lo, hi):
-            _add_scaled(g, ox * c, x, i * c, c, s)
+            _add_scaled(g[ox * c:ox * c + c], x[i * c:i * c + c], s)
 
 #pythran export avg_pool_back(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
@@ -142,11 +148,15 @@ def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
                 _shares(g[n, o], x[n, i], c, min(h, top + kh) - max(0, top), kw, sw, pw, w)
 
 
+def _both(x, y, z):
+    for j in range(x.shape[0]):
+        y[j] = x[j]
+        z[j] = x[j]
+
 def _twice(x, y, c):
     for i in range(x.shape[0] // c):
-        for j in range(c):
-            y[2 * i * c + j] = x[i * c + j]
-            y[(2 * i + 1) * c + j] = x[i * c + j]
+        o = 2 * i * c
+        _both(x[i * c:i * c + c], y[o:o + c], y[o + c:o + 2 * c])
 
 #pythran export doubled(float32[:,:,:] order(C), int, float32[:,:,:] order(C))
 def doubled(x, c, y):
@@ -158,10 +168,14 @@ def doubled(x, c, y):
         _twice(x[n, i], y[n, 2 * i], c)
         _twice(x[n, i], y[n, 2 * i + 1], c)
 
+def _four(a, b, d, e, x):
+    for j in range(x.shape[0]):
+        x[j] = (a[j] + b[j]) + (d[j] + e[j])
+
 def _squares(a, b, x, c):
     for i in range(x.shape[0] // c):
-        for j in range(c):
-            x[i * c + j] = (a[2 * i * c + j] + a[(2 * i + 1) * c + j]) + (b[2 * i * c + j] + b[(2 * i + 1) * c + j])
+        o = 2 * i * c
+        _four(a[o:o + c], a[o + c:o + 2 * c], b[o:o + c], b[o + c:o + 2 * c], x[i * c:i * c + c])
 
 #pythran export doubled_back(float32[:,:,:] order(C), int, float32[:,:,:] order(C))
 def doubled_back(g, c, x):
@@ -209,7 +223,7 @@ def prelu_back(g, x, a, gx, ga):
             _bend_back(g[i], x[i], a, gx[i], part[c])
     _zero(ga)
     for c in range(part.shape[0]):
-        _add(part[c], 0, ga, 0, n)
+        _add(part[c], ga)
 
 def _affine(x, s, b, y):
     for j in range(x.shape[0]):
@@ -240,5 +254,5 @@ def channel_affine_back(g, x, s, gx, gs, gb):
     _zero(gs)
     _zero(gb)
     for c in range(part.shape[0]):
-        _add(part[c], 0, gs, 0, n)
-        _add(flat[c], 0, gb, 0, n)
+        _add(part[c], gs)
+        _add(flat[c], gb)
