@@ -59,7 +59,7 @@ class BlockFormat(DType):
         scale, code, *low = self.reader(*[b[:, i:j] for i, j in zip(at, at[1:])])
         return code, scale, low[0] if low else None
 
-# %% ../../nbs/24a_formats.ipynb #86a2576c
+# %% ../../nbs/24a_formats.ipynb #771e42eb
 formats = {}        # name -> BlockFormat
 def named(name): return formats[name]
 
@@ -71,6 +71,7 @@ def each(scale, code, low):
     if low is not None: y += low[..., None]
     return y.reshape(len(code), -1)
 
+# %% ../../nbs/24a_formats.ipynb #c5878241
 def block_format(elems,               # numbers in a block
                  activation='q8_0',   # format of the other operand of a product
                  **fields):           # name and bytes of each field, in order
@@ -413,12 +414,13 @@ def fit(x,       # (groups, n)
         scale, low, best = np.where(won, s, scale), np.where(won, m, low), np.where(won, e, best)
     return scale, -low
 
-# %% ../../nbs/24a_formats.ipynb #8b9049e2
+# %% ../../nbs/24a_formats.ipynb #141cf453
 def fold_sixes(s, m):
     "Eight scales and eight offsets of 6 bits into 12 bytes: the inverse of `sixes`."
     s, m = s.astype(np.uint8), m.astype(np.uint8)
     return np.concatenate([s[:, :4] | (s[:, 4:] >> 4) << 6, m[:, :4] | (m[:, 4:] >> 4) << 6, (s[:, 4:] & 15) | (m[:, 4:] & 15) << 4], 1)
 
+# %% ../../nbs/24a_formats.ipynb #621d99a2
 def two_level_codes(x, steps, trials):
     "Fields and codes of a block of 8 groups with 6-bit scales and offsets."
     sub = x.reshape(-1, 32)
@@ -431,6 +433,7 @@ def two_level_codes(x, steps, trials):
     q = np.clip(np.rint((x.reshape(-1, 8, 32) + low) * inverse(scale)), 0, steps).astype(np.uint8).reshape(len(x), -1)
     return d, dmin, fold_sixes(qs, qm), q
 
+# %% ../../nbs/24a_formats.ipynb #779c0230
 @writer(q4_k)
 def write_q4_k(x):
     d, dmin, s, q = two_level_codes(x, 15, np.arange(21) * .1 - 1)
