@@ -6,14 +6,14 @@
 __all__ = ['clock', 'SMALL', 'F32', 'mode', 'registry', 'POSITIONAL', 'Node', 'sketch', 'requires_grad', 'set_requires_grad',
            'grad', 'set_grad', 'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled', 'reach', 'send', 'accept', 'Part',
            'add_part', 'seed_for', 'spent_fault', 'Sample', 'Op', 'holds_tensor', 'many_tensors', 'op', 'misshapen',
-           'caller', 'short', 'in_f32', 'refuse_gradient', 'elsewhere', 'explain', 'GradReport', 'gradcheck',
-           'compare_slopes', 'custom_vjp', 'checkpoint']
+           'caller', 'short', 'in_f32', 'refuse_gradient', 'elsewhere', 'explain', 'misfit', 'no_tensor', 'known',
+           'fits', 'odd', 'GradReport', 'gradcheck', 'compare_slopes', 'custom_vjp', 'checkpoint']
 
-# %% ../nbs/03_autograd.ipynb #ae2561f8
-import functools, inspect, itertools, threading, weakref
+# %% ../nbs/03_autograd.ipynb #f3003304
+import functools, inspect, itertools, re, threading, weakref
 from operator import attrgetter
 import numpy as np
-from .dtypes import F8, SHORT, f32, f64, grad_type
+from .dtypes import F8, SHORT, f32, grad_type
 from .errors import (BackwardAlreadyRun, DTypeError, FucinaError, GradError, GradientMismatch, GradientShapeMismatch, MissingBackwardGradient, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, UnsupportedGradient, did_you_mean, fault)
 from .tags import align
@@ -293,14 +293,15 @@ def misshapen(o, result):
     "The error for an op whose function did not return the three things it owes."
     return fault(GradError, f'{o.name} returned {type(result).__name__}', help='an operation returns (array, tags as a tuple, one gradient rule per tensor operand)')
 
-# %% ../nbs/03_autograd.ipynb #17aa5736
+# %% ../nbs/03_autograd.ipynb #9258c7d7
 def caller(o):
     "The function users call for `o`."
     new, record, ndarray, widen = Tensor.__new__, o.differentiable and not o.composed, np.ndarray, o.half != 'native'
     def call(*args, **kw):
         if widen and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32) and short(o, args, kw): return in_f32(o, args, kw)
         try: result = o.fn(*args, **kw)
-        except TypeError as e: raise explain(o, e, args, kw) from None
+        except FucinaError: raise
+        except Exception as e: raise explain(o, e, args, kw)
         if o.composed or type(result) is not tuple: return result      # an op that called itself, or a result that is no tensor
         try: y, tags, rules = result
         except (TypeError, ValueError): raise misshapen(o, result) from None
@@ -348,7 +349,7 @@ def in_f32(o, args, kw):
     if isinstance(y, tuple): return type(y)(*map(narrow, y)) if hasattr(y, '_fields') else tuple(map(narrow, y))
     return [narrow(v) for v in y] if isinstance(y, list) else narrow(y)
 
-# %% ../nbs/03_autograd.ipynb #48a3b9b3
+# %% ../nbs/03_autograd.ipynb #87e031ca
 def refuse_gradient(o, operands):
     "UnsupportedGradient if an operand requires a gradient that `o` would silently stop."
     for i, x in enumerate(operands):
@@ -365,15 +366,64 @@ def elsewhere(o, option, args):
     return POSITIONAL[option].format(op=o.name, tag=(tags or ('col',))[-1]) if option in POSITIONAL else None
 
 def explain(o, error, args, kw):
-    "Turn Python's complaint about a call into ours; any other TypeError passes through."
-    if isinstance(error, FucinaError): return error
-    try: o.signature.bind(*args, **kw)
+    "Turn Python's complaint about a call into ours; what no argument explains passes through."
+    if isinstance(error, (MemoryError, Warning)): return error
+    try: given = o.signature.bind(*args, **kw)
     except TypeError as e:
+        error.__suppress_context__ = True
         known = [n for n in o.signature.parameters if n not in ('self', 'x')]
         unknown = next((k for k in kw if k not in o.signature.parameters), None)
         if unknown is None: return fault(OptionError, f'{o.name}: {e}', help=f'{o.name}{o.signature}'.replace('fucinalib.tensor.', ''))
         return fault(OptionError, f'{o.name}: there is no option {unknown!r}', help=elsewhere(o, unknown, args) or did_you_mean(unknown, known, 'the options are'))
-    return error
+    return misfit(o, given) or error
+
+# %% ../nbs/03_autograd.ipynb #faced62b
+def misfit(o, given):
+    "The error for the first argument of a kind that `o` does not take: an operand that is no tensor, an option unlike those of the samples. None if all fit."
+    tensors = {n: v for n, v in given.arguments.items() if isinstance(v, Tensor)}
+    for n, v in given.arguments.items():
+        p = o.signature.parameters[n]
+        if p.annotation is Tensor or p.annotation == list[Tensor]:
+            alien = [v] if p.annotation is Tensor else v if isinstance(v, (list, tuple)) else [v]
+            alien = [a for a in alien if not isinstance(a, Tensor) and not (a is None and p.default is None)]
+            if alien: return no_tensor(o, n, alien[0], tensors)
+        elif n not in o.operands and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            good = known(o, n)
+            if good and not any(fits(v, like) for like in good): return odd(o, n, v, good, tensors)
+
+def no_tensor(o, name, value, tensors):
+    "The error for an operand that is no tensor."
+    kind = type(value).__name__
+    if hasattr(value, 'to') and hasattr(value, 'tags'): help = f"{name}.to('f32')"
+    elif isinstance(value, np.ndarray) and value.ndim: help = f'Tensor({name}, {" ".join(("row", "col", "depth", "a", "b", "c", "d", "e")[:value.ndim])!r}) names its axes'
+    else: help = "Tensor([1., 2.], 'd') makes one of numbers and names"
+    return fault(DTypeError, f'{o.name}: {name} is {"an" if kind[0] in "aeiou" else "a"} {kind}, not a tensor', **tensors, help=help)
+
+# %% ../nbs/03_autograd.ipynb #93f7a2c1
+def known(o, name):
+    "Values that an option takes for sure: those of the samples and its default."
+    calls = [o.signature.bind(*args, **kw).arguments for args, kw in (s.draw() for s in o.samples)]
+    default = o.signature.parameters[name].default
+    return [c[name] for c in calls if name in c] + [default] * (default is not inspect.Parameter.empty)
+
+def fits(value, like):
+    "Whether an argument is of the kind of another: both whole numbers, both one tag, lists of one kind, ..."
+    if isinstance(value, (np.generic, np.ndarray)): value = value.tolist()
+    if isinstance(like, (np.generic, np.ndarray)): like = like.tolist()
+    if value is None or isinstance(like, bool): return type(value) is type(like)
+    if isinstance(like, (int, float)): return isinstance(value, (int, type(like))) and abs(value) < 2**63
+    if isinstance(like, str): return isinstance(value, str) and (len(value.split()) == 1 or not like.isidentifier())
+    if isinstance(like, (list, tuple)): return isinstance(value, (list, tuple)) and all(any(fits(v, k) for k in like) for v in value)
+    return isinstance(value, type(like))
+
+def odd(o, name, value, good, tensors):
+    "The error for an option of another kind than the good ones."
+    try: said = re.search(rf'^(?:def \w+\()?\W*{name}\b.*?#\s*(.*)$', inspect.getsource(o.fn), re.M)
+    except OSError: said = None
+    like = next((g for g in good if g is not None and not isinstance(g, Tensor)), None)
+    ways = ([said[1]] if said else []) + ([f'{name}={like!r}, say'] if like is not None else [])
+    text = repr(value) if type(value) in (int, float, bool, str, tuple, type(None)) and len(repr(value)) < 40 else f'of type {type(value).__name__}'
+    return fault(OptionError, f'{o.name}: {name} is {text}, which does not fit', **tensors, help='; '.join(ways) or f'{o.name}{o.signature}')
 
 # %% ../nbs/03_autograd.ipynb #78b4547e
 class GradReport:

@@ -11,9 +11,8 @@ __all__ = ['HOW', 'INK', 'FAINT', 'LINE', 'CARD', 'PAPER', 'WARM', 'COLD', 'WARM
            'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step', 'time_rows', 'arrow', 'draw_items',
            'draw_arrows', 'left_out', 'draw', 'totals']
 
-# %% ../nbs/04_graph.ipynb #7813edf7
+# %% ../nbs/04_graph.ipynb #3a9af62e
 import html, os, re, shutil, sys, sysconfig
-from collections import Counter
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from time import perf_counter

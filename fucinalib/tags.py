@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['MAX_RANK', 'parse', 'locate', 'union', 'without', 'replaced', 'route', 'align', 'renaming', 'meeting']
 
-# %% ../nbs/01_tags.ipynb #ca0c57df
+# %% ../nbs/01_tags.ipynb #5ed512c1
 import re
 from keyword import iskeyword
 from functools import lru_cache
-from .errors import TagError, ShapeMismatch, InvalidShape, did_you_mean, fault
+from .errors import TagError, ShapeMismatch, did_you_mean, fault
 
 # %% ../nbs/01_tags.ipynb #dadf9f15
 MAX_RANK = 8    # more axes than this is a mistake far more often than a model

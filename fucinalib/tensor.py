@@ -6,11 +6,11 @@
 __all__ = ['REFLECTED', 'ELSEWHERE', 'HERE', 'ingest', 'from_lists', 'ragged', 'Tensor', 'rank_fault', 'wrap', 'patch', 'param',
            'copy_of', 'suggest']
 
-# %% ../nbs/02_tensor.ipynb #a8250fb1
+# %% ../nbs/02_tensor.ipynb #3b249816
 import numpy as np
-from .dtypes import DType, as_dtype, bool_, by_np, dtype_of, f32, i64
-from .errors import DTypeError, InvalidDataLength, InvalidShape, TagError, UnknownName, closest, did_you_mean, fault
-from .tags import align, locate, parse, route
+from .dtypes import as_dtype, by_np, dtype_of
+from .errors import DTypeError, InvalidShape, TagError, UnknownName, closest, fault
+from .tags import locate, parse
 from . import show
 
 # %% ../nbs/02_tensor.ipynb #1fc84f9c

@@ -9,7 +9,7 @@ __all__ = ['COMPARE', 'COMPARED', 'UNLIKE', 'SIGNS', 'LOGIC', 'NOT_LOGIC', 'CHOI
            'isnan', 'isinf', 'isfinite', 'along', 'any', 'all', 'band_mask', 'bound', 'band', 'within', 'ends',
            'planes', 'spread', 'band_part', 'tril', 'triu']
 
-# %% ../../nbs/12_masks.ipynb #1940be7e
+# %% ../../nbs/12_masks.ipynb #e6cbf431
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
@@ -17,7 +17,7 @@ from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagEr
 from .construction import measure
 from .pointwise import mixed, number
 from ..tags import locate, parse, without
-from ..tensor import Tensor, patch, wrap
+from ..tensor import Tensor, patch
 
 # %% ../../nbs/12_masks.ipynb #931c4d72
 def like(x, other, op, name='other'):

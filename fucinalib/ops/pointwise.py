@@ -7,12 +7,12 @@ __all__ = ['PAIRS', 'CLASH', 'APART', 'RAW', 'same', 'pair', 'folder', 'fold', '
            'mul', 'real', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'assigned', 'writable', 'add_', 'mul_',
            'last_axis_vector', 'bias_add', 'bias_add_']
 
-# %% ../../nbs/10_pointwise.ipynb #8b1b1a2a
+# %% ../../nbs/10_pointwise.ipynb #87405391
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView, did_you_mean, fault
-from ..tags import align, locate, meeting, route
+from ..tags import align, locate, meeting
 from ..tensor import Tensor, patch, wrap
 
 # %% ../../nbs/10_pointwise.ipynb #36099af4
