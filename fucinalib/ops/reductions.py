@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['SHAPES', 'some', 'MASKED', 'NO_AXIS', 'NO_MASK', 'NO_DDOF', 'Lanes', 'lanes', 'along', 'over', 'lanes_of', 'total',
-           'repeated', 'plain', 'sum', 'mean', 'real', 'spread_of', 'var', 'std', 'best', 'put', 'max', 'min', 'prod',
+           'repeated', 'unmasked', 'sum', 'mean', 'spread_of', 'var', 'std', 'best', 'put', 'max', 'min', 'prod',
            'direction', 'peak', 'norm', 'selection', 'filled', 'added', 'masked_sum', 'masked_mean']
 
-# %% ../../nbs/13_reductions.ipynb #5d9be773
+# %% ../../nbs/13_reductions.ipynb #df87745c
 from functools import lru_cache
 from math import prod as product
 from typing import NamedTuple
@@ -19,10 +19,11 @@ from ..kernels import reductions as blocks
 from ..kernels.masked import masked_sum_columns
 from ..kernels.pointwise import quiet
 from .pointwise import number
+from .unary import floats
 from ..tags import locate
 from ..tensor import Tensor
 
-# %% ../../nbs/13_reductions.ipynb #018e0e19
+# %% ../../nbs/13_reductions.ipynb #9ca7624f
 class Lanes(NamedTuple):
     "How an array of one shape and stride is seen as (outer, n, inner) around the axes that go away."
     order: tuple    # of the axes in that view
@@ -35,6 +36,18 @@ class Lanes(NamedTuple):
     def unsee(self, d): "Back to the order of the tags."; return d.reshape(self.sizes).transpose(np.argsort(self.order))
     def join(self, y): "A result (outer, inner) in the order of the tags."; return y.reshape(self.kept).transpose(self.turn)
     def part(self, g): "A gradient of the result as (outer, inner)."; return g.transpose(np.argsort(self.turn)).reshape(self.shape[0], self.shape[2])
+
+    def rows(self, x):
+        "The array as (outer inner, n): a matrix with one lane a row."
+        v = self.see(x)
+        return (v if self.shape[2] == 1 else kernels.turn(v)).reshape(-1, self.shape[1])
+
+    def unrows(self, y):
+        "Such a matrix back to the order of the tags."
+        outer, n, inner = self.shape
+        if inner != 1: return self.unsee(kernels.turn(y.reshape(outer, inner, n)))
+        if self.order != tuple(range(len(self.order))): return self.unsee(y)
+        return y if y.shape == self.sizes else y.reshape(self.sizes)
 
 @lru_cache(4096)
 def lanes(shape,        # of the array
@@ -70,7 +83,7 @@ def over(x, op, tags):
 
 def lanes_of(a, axes, by_tag=False): return lanes(a.shape, a.strides, tuple(sorted(axes)), by_tag)
 
-# %% ../../nbs/13_reductions.ipynb #493e8901
+# %% ../../nbs/13_reductions.ipynb #e7336072
 def total(a, axes):
     "The sum of an array over positions `axes`, in blocks; whole numbers in i64."
     return np.asarray(blocks.sum(a, axes))
@@ -79,7 +92,7 @@ def repeated(g, axes, shape):
     "The way back: `g` repeated along the axes that went away."
     return blocks.spread(g, axes, shape) if axes else g
 
-def plain(x, op, axes, empty):
+def unmasked(x, op, empty):
     "The array of x, for a reduction without a mask."
     if empty is not None: raise fault(OptionError, f'{op}: empty= says what a lane gives of which nothing is selected', x=x, help='it goes with mask=')
     return x.data
@@ -92,7 +105,7 @@ NO_AXIS = [(TagError, lambda f: f(Tensor([[1., 2.]], 'row col'), 'cols'))]
 NO_MASK = [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'row col'), 'col', mask=Tensor([True, False], 'col'))), (DTypeError, lambda f: f(Tensor([1., 2.], 'd'), mask=Tensor([1, 0], 'd'))),
            (OptionError, lambda f: f(Tensor([1., 2.], 'd'), empty=0.))]
 
-# %% ../../nbs/13_reductions.ipynb #7703b55b
+# %% ../../nbs/13_reductions.ipynb #6cc735d2
 @op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.sum', half='f32')
 def sum(x:Tensor,    # any tags
         *tags,       # axes to add up; none means all
@@ -102,11 +115,11 @@ def sum(x:Tensor,    # any tags
     "The sum along the named axes, as exact along any axis; whole numbers and truth values add up in i64."
     axes, left = over(x, 'sum', tags)
     if mask is not None: return masked_sum(x, axes, left, mask, empty)
-    a = plain(x, 'sum', axes, empty)
+    a = unmasked(x, 'sum', empty)
     shape = a.shape
     return total(a, axes), left, (lambda g: repeated(g, axes, shape),)
 
-# %% ../../nbs/13_reductions.ipynb #690e810b
+# %% ../../nbs/13_reductions.ipynb #44b043b6
 @op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.mean', half='f32')
 def mean(x:Tensor,    # any tags
          *tags,       # axes to average over; none means all
@@ -116,21 +129,17 @@ def mean(x:Tensor,    # any tags
     "The mean along the named axes. Unlike torch, of whole numbers too: it is f32."
     axes, left = over(x, 'mean', tags)
     if mask is not None: return masked_mean(x, axes, left, mask, empty)
-    a = plain(x, 'mean', axes, empty)
+    a = unmasked(x, 'mean', empty)
     n = product([a.shape[i] for i in axes])
     if a.dtype.kind in 'iub': return np.asarray(total(a, axes) / n, 'f4'), left, (None,)
     share, shape = a.dtype.type(1 / n), a.shape
     return np.asarray(total(a, axes) * share), left, (lambda g: repeated(np.asarray(g * share), axes, shape),)
 
-# %% ../../nbs/13_reductions.ipynb #12115108
-def real(x, op):
-    "DTypeError unless x holds real numbers."
-    if not x.dtype.is_float: raise fault(DTypeError, f'{op} of {x.dtype}', x=x, help="x.to('f32')")
-
+# %% ../../nbs/13_reductions.ipynb #0aee52f6
 def spread_of(x, op, tags, ddof):
     "What var and std share: lanes, array of lanes, means, sums of squared distances, number of values less ddof, tags."
     if ddof not in (0, 1): raise fault(OptionError, f'{op}: ddof={ddof!r}', x=x, help='0 for the variance of these values, 1 for the estimate from a sample')
-    real(x, op)
+    floats(x, op)
     axes, left = over(x, op, tags)
     l = lanes_of(x.data, axes)
     v = l.see(x.data)
@@ -162,12 +171,12 @@ def std(x:Tensor,  # any tags, real numbers
     y = np.sqrt(squares * scale)
     return l.join(y), left, (quiet(lambda g: l.unsee(along('deviations', v, mean, np.where(y == 0, y, l.part(g) * scale / y)))),)
 
-# %% ../../nbs/13_reductions.ipynb #e5cafb81
+# %% ../../nbs/13_reductions.ipynb #d81f898e
 def best(x, op, tags, mask, empty):
     "max and min: array, tags and rule."
     axes, left = over(x, op, tags)
     l = lanes_of(x.data, axes, by_tag=True)
-    if mask is None: v, at = along(op, l.see(plain(x, op, axes, empty)))
+    if mask is None: v, at = along(op, l.see(unmasked(x, op, empty)))
     else:
         v, at = along(f'masked_{op}', l.see(x.data), l.see(selection(x, op, mask)))
         v = filled(x, op, v, at < 0, empty)
@@ -227,7 +236,7 @@ def peak(v):
     y, at = along('max', size)
     return np.where(np.isnan(along('abs_sum', size)), v.dtype.type(np.nan), y), at
 
-# %% ../../nbs/13_reductions.ipynb #5521624b
+# %% ../../nbs/13_reductions.ipynb #452b9eab
 @op('reductions', samples=[Sample(*s.args, ord=o) for s in SHAPES[:5] for o in (1, 2, 'inf')], torch='torch.linalg.vector_norm', half='f32',
     mistakes=NO_AXIS + [(OptionError, lambda f: f(Tensor([1., 2.], 'd'), ord=3)), (DTypeError, lambda f: f(Tensor([1, 2], 'd')))])
 @quiet
@@ -236,7 +245,7 @@ def norm(x:Tensor,  # any tags, real numbers
          ord=2,     # 1, 2 or 'inf'
         )->Tensor:
     "The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm."
-    real(x, 'norm')
+    floats(x, 'norm')
     axes, left = over(x, 'norm', tags)
     l = lanes_of(x.data, axes, by_tag=True)
     v = l.see(x.data)

@@ -6,14 +6,15 @@
 __all__ = ['NO_AXIS', 'AXIS', 'RECUR', 'lanes_along', 'cumsum', 'cumprod', 'bounds', 'segment_sum', 'decays', 'start',
            'linear_recurrence']
 
-# %% ../../nbs/13a_scans.ipynb #544ddefc
+# %% ../../nbs/13a_scans.ipynb #48f5e950
 import numpy as np
 from ..autograd import Sample, op
-from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
+from ..errors import DTypeError, InvalidShape, ShapeMismatch, TagError, did_you_mean, fault
 from ..kernels.scans import segment_spread
 from .. import kernels
 from .pointwise import fold, mixed
-from .reductions import along, lanes, real
+from .reductions import along, lanes
+from .unary import floats
 from ..tags import align, locate
 from ..tensor import Tensor
 
@@ -71,8 +72,8 @@ def segment_sum(x:Tensor,  # any tags
     less = l._replace(sizes=tuple([len(at) - 1 if i == spot else n for i, n in zip(l.order, l.sizes)]), shape=y.shape)
     return less.unsee(y), x.tags, (lambda g: l.unsee(segment_spread(less.see(g), at)),)
 
-# %% ../../nbs/13a_scans.ipynb #d0f371ec
-def decays(x, tag, decay):
+# %% ../../nbs/13a_scans.ipynb #2ace19d8
+def decays(x, decay):
     "The array of `decay` with the axes of x, each full or 1. TagError, ShapeMismatch."
     if not isinstance(decay, Tensor): raise fault(DTypeError, f'linear_recurrence: the decay is a {type(decay).__name__}', x=x, decay=decay, help=f'a tensor; of one number: Tensor({decay!r})')
     for t in decay.tags:
@@ -91,7 +92,7 @@ def start(x, tag, initial):
     if initial.dtype != x.dtype: raise mixed(x, initial, 'linear_recurrence')
     return align(initial.data, initial.tags, left), left
 
-# %% ../../nbs/13a_scans.ipynb #9f811fb4
+# %% ../../nbs/13a_scans.ipynb #cae3da58
 RECUR = [Sample('t=3 d=2', 't', 'd=2'), Sample('t=3 d=2', 't', 't=3', initial='d=2'), Sample('d=2 t=4', 't', 't=4 d=2', 'd=2'), Sample('b=2 t=3 d=2', 't', 'd=1 b=2', initial='d=2 b=2'), Sample('t=3', 't', '')]
 
 @op('scans', samples=RECUR, half='f32',
@@ -103,10 +104,10 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
                       initial:Tensor=None,  # the state before the first step, tags of x without `tag`; zeros if None
                      )->Tensor:
     "h[t] = decay[t] * h[t-1] + x[t] along `tag`: every state. The last one as `initial` goes on bit for bit."
-    real(x, 'linear_recurrence')
+    floats(x, 'linear_recurrence')
     v, l = lanes_along(x, 'linear_recurrence', tag)
     spot, shape = x.axis(tag), x.data.shape
-    (first, left), a = start(x, tag, initial), decays(x, tag, decay)
+    (first, left), a = start(x, tag, initial), decays(x, decay)
     full = tuple([1 if i == spot and a.shape[i] == 1 else n for i, n in enumerate(shape)])
     steps = np.broadcast_to(a, full).transpose(l.order).reshape(l.shape[0], full[spot], l.shape[2])
     h0 = l.part(first)
