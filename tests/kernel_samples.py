@@ -260,3 +260,21 @@ SAMPLES.update(
 MORE += [('untiled_', of_image(lambda s, m, h, w, c: [np.zeros((m, h, w * c), 'f4'), s.mild(*planes(m, h, w, c).shape), s.unit(c), 0], 1e-6)), ('tiles_', of_image(lambda s, m, h, w, c: [planes(m, h, w + 2, c), s.mild(m, h, w * c), c, -1, 0, half(h), half(w + 2)]))]
 SAMPLES.update(sort_keys=matrices(lambda s, shape: [s.any(*shape).view('i4'), 0], tol=0))
 MORE += [('sort_keys', matrices(lambda s, shape: [s.coarse(*shape).view('i4'), 1], tol=0)), ('topk_last', matrices(lambda s, shape: [s.coarse(*shape), min(40, (shape[1] + 1) // 2)]))]
+
+# attention: queries, keys, two heads on one kv head or each on its own, a band, and room that the double works in
+from fucinalib.kernels import attention as at
+
+def attending(back=False, group=2, band=None, bias=False):
+    def make(s, shape):
+        t, d = shape
+        n, far = t + 3, 1 << 40
+        q, k, v = s.unit(1, t, 2, d), s.unit(1, n, 2 // group, d), s.unit(1, n, 2 // group, d)
+        own, (lo, hi) = np.arange(2) // group, band or (-far, n - t)
+        zeros, table = lambda sizes: [np.zeros(size, 'f4') for size in sizes], s.unit(t, n) if bias else np.zeros((0, 0), 'f4')
+        if not back: return zeros([q.shape, q.shape[:3]]) + [q, k, v, own, .4, lo, hi, table] + zeros(at.sizes(q, k))
+        gy, (y, lse) = s.unit(*q.shape), at.attend(q, k, v, own, .4, lo, hi, table)
+        return zeros([q.shape, k.shape, k.shape]) + [q, k, v, own, .4, lo, hi, gy, lse, (gy * y).sum(-1)] + zeros(at.sizes_back(q, k))
+    return SimpleNamespace(tol=2e-5, shapes=lambda n: [(1, 1)] if n == 1 else [(n % 3 + 1, n % 5 + 1)] if n < 99 else [(n % 70 + 5, 33 + n % 7)], make=make)
+
+SAMPLES.update(attend_=attending(), attend_back_=attending(True))
+MORE += [('attend_', attending(group=1, band=(-3, 1), bias=True)), ('attend_back_', attending(True, 1, (-3, 1)))]

@@ -7,7 +7,8 @@ import numpy as np
 from .dispatch import kernel
 from .pointwise import quiet
 
-ROWS, KEYS, TILE = 128, 512, 64       # a tile in NumPy; the side of a tile where it is compiled
+ROWS, KEYS = 128, 512       # a tile in NumPy
+TILE, BLOCK = 64, 32        # compiled: the side of a tile, columns of d at a time
 
 
 def lanes(a, n):
@@ -117,28 +118,42 @@ def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, del
     return gq
 
 
-def room(q, k, *sizes):
-    "Memory for the compiled kernels: (rows, columns) each; rows are zero where tiles are not full."
-    if q.size < attend_.kernel.floor or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
-    return [np.zeros(size, q.dtype) for size in sizes]
+def sizes(q, k):
+    "(rows, columns) of what attend_ works in: turned keys, values, queries, results, scores, largest scores and sums."
+    nq, nk, turned, _, tall, wide = counts(q, k)
+    return (turned, TILE), (nk * wide, BLOCK), (nq, tall), (nq * wide, BLOCK), (nq, TILE), (nq, 2)
+
+def sizes_back(q, k):
+    "(rows, columns) of what attend_back_ works in: turned keys and values, keys; queries and their gradients, both twice; two tiles of a head; lse and delta; gradients."
+    nq, nk, turned, each, tall, wide = counts(q, k)
+    rows, tile = (nq * wide, BLOCK), (q.shape[0] * q.shape[2] * TILE, TILE)
+    return (turned, TILE), (turned, TILE), (nk * wide, BLOCK), (nq, tall), (nq, tall), rows, rows, tile, tile, (nq, 2), rows, (each * wide, BLOCK), (each * wide, BLOCK)
 
 def counts(q, k):
-    "Rows of q, of all tiles of queries; of k, of all tiles of keys; of k turned; d made a multiple of 8."
+    "Rows of all tiles of queries, of keys, of turned keys; of keys once for each head; d in eights; blocks of columns."
     (b, t, h, d), (s, g) = q.shape, k.shape[1:3]
-    tall, deep = -(-d // 8) * 8, -(-s // TILE)
-    return b * h * -(-t // TILE) * TILE, b * g * deep * TILE, b * g * deep * tall, tall
+    deep, tall = -(-s // TILE), -(-d // 8) * 8
+    return b * h * -(-t // TILE) * TILE, b * g * deep * TILE, b * g * deep * tall, b * h * deep * TILE, tall, -(-d // BLOCK)
+
+def room(q, sizes):
+    "Memory of these sizes: zeros at addresses that vectors like; none where NumPy will run."
+    if q.size < attend_.kernel.floor or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
+    found = []
+    for n, m in sizes:
+        a = np.zeros(n * m + 16, q.dtype)
+        skip = -a.ctypes.data % 64 // q.itemsize
+        found.append(a[skip:skip + n * m].reshape(n, m))
+    return found
 
 def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
     "Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy keeps from who does not see it."
-    out, lse, d = np.empty(q.shape, q.dtype), np.empty(q.shape[:3], q.dtype), q.shape[3]
-    nq, nk, turned, tall = counts(q, k)
-    run = attend_.kernel.twin if hidden else attend_
-    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(q, k, (turned, TILE), (nk, d), (nq, tall), (nq, d), (nq, TILE), (nq, 2)))
+    out, lse, run = np.empty(q.shape, q.dtype), np.empty(q.shape[:3], q.dtype), attend_.kernel.twin if hidden else attend_
+    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(q, sizes(q, k)))
     return out, lse
 
 def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     "Gradients of attend for q, k and v."
     gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
     run = attend_back_.kernel.twin if hidden else attend_back_
-    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta)
+    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta, *room(q, sizes_back(q, k)))
     return gq, gk, gv

@@ -33,7 +33,7 @@ def band(q, t, s, mask, window):
     if mask == 'bidirectional': return -FAR, FAR
     return (s - t - int(window) + 1 if window else -FAR), s - t
 
-# %% ../../nbs/22_attention.ipynb #6219d002
+# %% ../../nbs/22_attention.ipynb #65d32daf
 def owners(q, k, heads, n, kv_head):
     "The kv head of every head, as an array. InvalidShape, IndexOutOfBounds."
     if kv_head is None:
@@ -58,6 +58,7 @@ def fits(q, k, v):
             if x.dtype != q.dtype and not cache: raise mixed(q, x, 'attention')
             if cache and mode.grad and x.requires_grad: raise fault(UnsupportedGradient, f'attention: a cache of {x.dtype} has no gradient, and {name} requires one', q=q, k=k, v=v, help=f"{name}.to('f32') passes one")
         elif q.dtype != 'f32': raise mixed(q, x, 'attention')
+    if type(k) is not type(v) or k.dtype != v.dtype: raise fault(DTypeError, f'attention: keys of {k.dtype} and values of {v.dtype}', q=q, k=k, v=v, help=f'one number type for both: v.to({str(k.dtype)!r})')
     if k.shape != v.shape: raise fault(InvalidShape, 'attention: k and v have other sizes', q=q, k=k, v=v, help='one value for each key')
 
 # %% ../../nbs/22_attention.ipynb #441e7c36
@@ -82,7 +83,7 @@ def merge(y, l, y2, l2):
     share = lambda l: np.where(both == -np.inf, l.dtype.type(0), np.exp(l - np.where(both == -np.inf, 0, both)))[..., None].astype(y.dtype)
     return y * share(l) + y2 * share(l2), both
 
-# %% ../../nbs/22_attention.ipynb #cdfe385f
+# %% ../../nbs/22_attention.ipynb #0cc09159
 def clean(*arrays):
     "Whether no array holds NaN or an infinity."
     return all(np.isfinite(kernels.sum(a, tuple(range(a.ndim)))) for a in arrays)
@@ -97,14 +98,14 @@ def look(q, parts, own, scale, lo, hi, bias):
     return y, l
 
 def look_back(q, parts, own, scale, lo, hi, gy, l, delta):
-    "Gradients for q, and for k and v of the last piece."
+    "Gradients for q, and for k and v of the last piece: of all, if there is one."
     gq = None
     for j, k, v in parts:
         more, gk, gv = attend_back(q, k, v, own, scale, lo - j, hi - j, gy, l, delta, not clean(q, k, v, gy))
         gq = more if gq is None else gq + more
     return gq, gk, gv
 
-# %% ../../nbs/22_attention.ipynb #e5edc9c8
+# %% ../../nbs/22_attention.ipynb #503ac799
 def heads_sink(q, sinks):
     "The sinks as an array, one for each head; None if there are none."
     if sinks is None: return None
@@ -164,7 +165,8 @@ def attention(q:Tensor,              # 'seq head d'; axes before them are batche
         gy = g.reshape(y.shape)
         delta = np.einsum('bthd,bthd->bth', gy, y)
         gq, gk, gv = look_back(x, pieces(k, v, x.dtype), own, scale, lo, hi, gy, l, delta)
-        return gq.reshape(q.shape), gk.reshape(k.shape), gv.reshape(v.shape), None, None if z is None else -(np.exp(z - l) * delta).sum((0, 1))
+        gk, gv = (gk.reshape(k.shape), gv.reshape(v.shape)) if k.dtype == q.dtype else (None, None)
+        return gq.reshape(q.shape), gk, gv, None, None if z is None else -(np.exp(z - l) * delta).sum((0, 1))
     return y.reshape(*q.shape[:-2], heads * d), tags, rules
 
 # %% ../../nbs/22_attention.ipynb #42e5ff8b
