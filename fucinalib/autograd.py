@@ -164,7 +164,7 @@ def add_part(p, part, node, i):
                     operand=p, help=f'the place it belongs to has shape {there.shape} {there.dtype}')
     there += g
 
-# %% ../nbs/03_autograd.ipynb #bf9f77c7
+# %% ../nbs/03_autograd.ipynb #29e4b0e5
 @patch
 def backward(self:Tensor,
              grad=None,  # weight of each value of a result that is not a single number: tensor, array or nested list of the same sizes
@@ -180,11 +180,11 @@ def backward(self:Tensor,
         n.own = False
         if n.op is not None: n.grad = None
     leaf = self.node.op is None
-    self.node.grad = seed if not leaf or self.node.grad is None else self.node.grad + seed
+    self.node.grad = seed if not leaf else np.array(seed) if self.node.grad is None else self.node.grad + seed      # a leaf keeps its gradient, so it must be its own
     for n in order:
         if n.op is not None and n.grad is not None: send(n)
 
-# %% ../nbs/03_autograd.ipynb #f4791595
+# %% ../nbs/03_autograd.ipynb #1ce37648
 def seed_for(x, grad):
     "The array a backward pass from `x` starts with."
     if grad is None:
@@ -195,7 +195,7 @@ def seed_for(x, grad):
         g = align(grad.data, grad.tags, x.tags)
     else: g = ingest(grad, grad_type(x.data.dtype))
     if g.shape != x.data.shape: raise fault(ShapeMismatch, 'a gradient has the sizes of its tensor', x=x, grad=wrap(g, x.tags) if g.ndim == x.ndim else g, help=f'one weight for each value of x: {x.data.size} in all')
-    return np.array(g, grad_type(x.data.dtype))
+    return np.asarray(g, grad_type(x.data.dtype))
 
 def spent_fault(x, node):
     "The error for a graph whose gradients were already taken."

@@ -147,9 +147,12 @@ def test_no_shared_gradient_memory():
 def test_gradient_survives_the_seed():
     seed = np.ones(2, 'f4')
     x = V([1., 2.], 'd')
-    (x + 0.).backward(seed)
-    seed[:] = 7
-    assert x.grad.tolist() == [1, 1]
+    for y in (x + 0., x):
+        x.grad = None
+        y.backward(seed)
+        seed[:] = 7
+        assert x.grad.tolist() == [1, 1]
+        seed[:] = 1
 
 def test_zero_and_set():
     x = V([1., 2.], 'd')
