@@ -18,7 +18,7 @@ from ..show import STYLE, chip
 from ..tags import parse, renaming
 from ..tensor import Tensor
 
-# %% ../../nbs/25_packed.ipynb #e612c0d0
+# %% ../../nbs/25_packed.ipynb #8f898208
 def fold_lead(g, shape):
     "Sum a gradient over the leading axes that an operand of `shape` lacked or had at size 1."
     if g.shape == shape: return g
@@ -26,12 +26,13 @@ def fold_lead(g, shape):
     ones = tuple([i for i, (n, m) in enumerate(zip(shape, g.shape)) if n != m])
     return np.add.reduce(g, axis=ones, keepdims=True) if ones else g
 
+# %% ../../nbs/25_packed.ipynb #158b4009
 def readable(a):
     "`a`, or a copy of it if BLAS cannot walk its last two axes."
     (m, k), (s, t), item = a.shape[-2:], a.strides[-2:], a.itemsize
     return a if t == item and s >= k * item or s == item and t >= m * item else np.ascontiguousarray(a)
 
-# %% ../../nbs/25_packed.ipynb #8f35bcc4
+# %% ../../nbs/25_packed.ipynb #258c553e
 @quiet
 def product(a, b):
     "a @ b. A single right matrix makes one product of the whole batch."
@@ -39,6 +40,7 @@ def product(a, b):
     if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous: return np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(a.shape[:-1] + b.shape[-1:])
     return np.matmul(a, b)
 
+# %% ../../nbs/25_packed.ipynb #f83f95de
 def lead_rule(g, a, b):
     "The gradient of b in a @ b, folded to its shape."
     if b.ndim == 2 and a.ndim > 2: return np.matmul(np.ascontiguousarray(a).reshape(-1, a.shape[-1]).T, np.ascontiguousarray(g).reshape(-1, g.shape[-1]))
@@ -57,16 +59,19 @@ def check_positions(x, y, out_tags, transpose_a):
     if len(tags) != rank: raise fault(TagError, f'matmul: {len(tags)} names for a result of {rank} axes', x=x, y=y, out=' '.join(tags) or "''", help=f'name every axis of the result, e.g. {" ".join((x if x.ndim >= y.ndim else y).tags[:-2] + ("m", "n"))!r}')
     return tags
 
-# %% ../../nbs/25_packed.ipynb #6444cb1e
+# %% ../../nbs/25_packed.ipynb #b20dd9b7
 def check_sizes(x, y, a, b):
     "ShapeMismatch unless the arrays multiply."
     if a.shape[-1] != b.shape[-2]: raise fault(ShapeMismatch, f'matmul: {a.shape[-1]} columns meet {b.shape[-2]} rows', x=x, y=y, help='transpose_b=True multiplies by the transpose; x.dot(y, tag) finds the axis by name')
     for n, m in zip(a.shape[-3::-1], b.shape[-3::-1]):
         if n != m and 1 not in (n, m): raise fault(ShapeMismatch, f'matmul: leading axes of {n} and {m}', x=x, y=y, help='leading axes meet from the right; equal sizes, or 1')
 
+# %% ../../nbs/25_packed.ipynb #1ecfc948
 MATMUL = [Sample('m=2 k=3', 'k=3 n=2', 'm n'), Sample('b=2 m=2 k=3', 'k=3 n=2', 'b m n'), Sample('m=2 k=3', 'b=2 h=1 k=3 n=2', 'b h m n'), Sample('b=2 m=1 k=2', 'b=1 k=2 n=2', 'b m n'),
           Sample('m=2 k=3', 'n=2 k=3', 'm n', transpose_b=True), Sample('b=2 k=3 m=2', 'b=2 k=3 n=2', 'b m n', transpose_a=True), Sample('b=2 k=3 m=2', 'n=2 k=3', 'b m n', transpose_a=True, transpose_b=True)]
-WRONG = [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'm k'), Tensor([[1., 2., 3.]], 'k n'), 'm n')), (TagError, lambda f: f(Tensor([[1.]], 'm k'), Tensor([[1.]], 'k n'), 'm')),
+WRONG = [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'm k'), Tensor([[1., 2., 3.]], 'k n'), 'm n')), (ShapeMismatch, lambda f: f(Tensor([[[1.]]] * 2, 'b m k'), Tensor([[[1.]]] * 3, 'b k n'), 'b m n')),
+         (DTypeError, lambda f: f(Tensor([[1.]], 'm k'), Tensor([[1.]], 'k n', dtype='f64'), 'm n')), (DTypeError, lambda f: f(Tensor([[1]], 'm k'), Tensor([[1]], 'k n'), 'm n')),
+         (TagError, lambda f: f(Tensor([[1.]], 'm k'), Tensor([[1.]], 'k n'), 'm')),
          (InvalidShape, lambda f: f(Tensor([1.], 'k'), Tensor([[1.]], 'k n'), 'n')), (OptionError, lambda f: f(Tensor([[1.]], 'k m'), Tensor([[1.]], 'k n'), 'm n', transpose_a=True))]
 
 # %% ../../nbs/25_packed.ipynb #05990a52
@@ -127,7 +132,7 @@ def dot_from(self:PackedWeight,
         raise fault(OptionError, f'dot: {"rms_norm" if gate is None else "gate"} is fused with quantised weights only, this one is {self.layout}', x=x, w=self, help='do it first, then x.dot(w, tag)')
     return np.matmul(x.data, self.arrays[0].T), tags, None
 
-# %% ../../nbs/25_packed.ipynb #cccce68a
+# %% ../../nbs/25_packed.ipynb #c911148f
 def feature_size(self, gate): return self.k * (2 if gate == 'swiglu' else 1)
 
 PackedWeight.grad_fault = GradientPackedMatmulUnsupported
@@ -146,6 +151,7 @@ def check(self:PackedWeight, x, joined, out=None, gate=None):
     if len(out) != 1 or out[0] == x.tags[0]: raise fault(TagError, f'dot with a packed weight: the result cannot be named {" ".join(out)!r}', x=x, w=self, help="give one new name: out='feature'")
     return parse(x.tags[:1] + out)
 
+# %% ../../nbs/25_packed.ipynb #1b84570e
 @patch_packed
 def refuse_graph(self:PackedWeight, **operands):
     "An error if a product that has no gradient would cut a graph."
@@ -153,10 +159,13 @@ def refuse_graph(self:PackedWeight, **operands):
         if isinstance(t, Tensor) and t.node is not None and mode.grad:
             raise fault(self.grad_fault, f'dot with a packed weight has no gradient, and {name} requires one', **operands, help=f'{name}.detach(), or run under no_grad(); to train, multiply by the weight itself')
 
-# %% ../../nbs/25_packed.ipynb #4a0ffc5f
+# %% ../../nbs/25_packed.ipynb #ac58615a
 @op('packed', samples=[Sample('out=3 in=4')], differentiable=False, composed=True, half='native',
     mistakes=[(TagError, lambda f: f(Tensor([1., 2.], 'in'))), (GradientPackedMatmulUnsupported, lambda f: f(Tensor([[1.]], 'out in', requires_grad=True))),
-              (UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'in out').permute('out in'))), (DTypeError, lambda f: f(Tensor([[1]], 'out in'))), (OptionError, lambda f: f(Tensor([[1.]], 'out in'), 'q8_0x4'))])
+              (UnsupportedView, lambda f: f(Tensor([[1., 2.], [3., 4.]], 'in out').permute('out in'))), (DTypeError, lambda f: f(Tensor([[1]], 'out in'))), (OptionError, lambda f: f(Tensor([[1.]], 'out in'), 'q8_0x4')),
+              (GradientPackedMatmulUnsupported, lambda f: Tensor([[1.]], 'row in', requires_grad=True).dot(f(Tensor([[1.]], 'out in')), 'in')), (ShapeMismatch, lambda f: Tensor([[1., 2.]], 'row in').dot(f(Tensor([[1.]], 'out in')), 'in')),
+              (TagError, lambda f: Tensor([1.], 'in').dot(f(Tensor([[1.]], 'out in')), 'in')), (TagError, lambda f: Tensor([[1.]], 'in row').dot(f(Tensor([[1.]], 'out in')), 'in')),
+              (DTypeError, lambda f: f(Tensor([[1.] * 32], 'out in').to('q5_0'))), (OptionError, lambda f: f(Tensor([[1.] * 32], 'out in').to('q8_0'), 'q4_kx8'))])
 def pack(w:Tensor,     # two axes, rows first: 'out in'; or a BlockTensor (chapter 25a)
          layout=None,  # 'dense_f32' is the one layout of a tensor
         )->PackedWeight:
@@ -178,11 +187,13 @@ def trits(w):
     edge = w.dtype.type(.5 * d)
     return np.subtract(w >= edge, w <= -edge, dtype='i1').astype(w.dtype), w.dtype.type(np.float16(d))
 
-# %% ../../nbs/25_packed.ipynb #82946739
-TERNARY = [(TernaryContractDimNotBlockAligned, lambda f: f(Tensor([[1., 2.]], 't in'), Tensor([[1., 2.]], 'out in'), 'in')),
+# %% ../../nbs/25_packed.ipynb #bc242ea1
+TERNARY = [(DTypeError, lambda f: f(Tensor(np.ones((2, 256)), 't in', dtype='f32'), Tensor(np.ones((2, 256)), 'out in', dtype='f64'), 'in')), (TagError, lambda f: f(Tensor(np.ones((2, 256)), 't in'), Tensor(np.ones((256, 2)), 'in out'), 'in')),
+           (TernaryContractDimNotBlockAligned, lambda f: f(Tensor([[1., 2.]], 't in'), Tensor([[1., 2.]], 'out in'), 'in')),
            (TagError, lambda f: f(Tensor(np.ones((2, 256)), 'out in'), Tensor(np.ones((2, 256)), 'out in'), 'in')), (TagError, lambda f: f(Tensor(np.ones((256, 2)), 'in t'), Tensor(np.ones((2, 256)), 'out in'), 'in')),
            (ShapeMismatch, lambda f: f(Tensor(np.ones((2, 256)), 't in'), Tensor(np.ones((2, 512)), 'out in'), 'in'))]
 
+# %% ../../nbs/25_packed.ipynb #17ea9782
 def ternary_tags(x, w, tag):
     "The tags of the product; an error for whatever does not fit."
     tag = parse(tag)
