@@ -65,20 +65,14 @@ def smoothing_of(x, op, label_smoothing):
     if not 0 <= label_smoothing < 1: raise fault(InvalidShape, f'{op}: label_smoothing is {label_smoothing}', x=x, help='from 0 to less than 1; 0.1 is usual')
     return label_smoothing
 
-# %% ../../nbs/19_losses.ipynb #adcb1943
+# %% ../../nbs/19_losses.ipynb #5019245d
 class Rows:
     "The scores of x as a matrix, one row for each label. `plain`: they lie so in memory."
     def __init__(self, x, axis):
         self.shape, self.plain = x.data.shape, x.data.flags.c_contiguous and axis == x.ndim - 1
         self.lanes = None if self.plain else lanes(self.shape, x.data.strides, (axis,))
-    def see(self, a):
-        if self.plain: return a.reshape(-1, a.shape[-1])
-        v = self.lanes.see(a)
-        return (v if v.shape[2] == 1 else kernels.turn(v)).reshape(-1, v.shape[1])
-    def unsee(self, rows):
-        if self.plain: return rows if len(self.shape) == 2 else rows.reshape(self.shape)
-        outer, n, inner = self.lanes.shape
-        return self.lanes.unsee(rows if inner == 1 else kernels.turn(rows.reshape(outer, inner, n)))
+    def see(self, a): return a.reshape(-1, a.shape[-1]) if self.plain else self.lanes.rows(a)
+    def unsee(self, rows): return rows.reshape(self.shape) if self.plain else self.lanes.unrows(rows)
     def part(self, y): "One value per row, in the order of the rows."; return (y if self.plain else self.lanes.part(y)).reshape(-1)
     def join(self, y): "Back to the axes of x less its classes."; return y.reshape(self.shape[:-1]) if self.plain else self.lanes.join(y.reshape(self.lanes.shape[0], -1))
 
