@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['KERNEL', 'PIECE', 'ROW', 'LEAST', 'PLANES', 'IMAGE', 'POOL', 'POOLS', 'VECTOR', 'pair', 'places', 'images',
-           'pictures', 'named', 'unfold', 'fold', 'pieces', 'seen', 'correlate', 'correlate_weights', 'turned',
-           'correlate_back', 'part', 'joined', 'convolve', 'convolve_back', 'convolve_weights', 'every', 'roles',
-           'signals', 'unsignals', 'at_least_1', 'past', 'weights_1d', 'conv1d', 'row_of', 'conv_transpose1d', 'tiled',
-           'weight_planes', 'finite', 'batches', 'by_tiles', 'tile_weights', 'PreparedConv2d', 'prepare_conv2d',
-           'fitting', 'conv2d', 'pooling', 'flat', 'max_pool2d', 'avg_pool2d', 'upsample2x_nearest', 'channels',
-           'prelu', 'channel_affine']
+           'pictures', 'named', 'unfold', 'fold', 'pieces', 'seen', 'correlate', 'finish', 'correlate_weights',
+           'turned', 'correlate_back', 'part', 'joined', 'convolve', 'convolve_back', 'convolve_weights', 'every',
+           'roles', 'signals', 'unsignals', 'at_least_1', 'past', 'weights_1d', 'conv1d', 'row_of', 'conv_transpose1d',
+           'tiled', 'weight_planes', 'finite', 'batches', 'by_tiles', 'tile_weights', 'PreparedConv2d',
+           'prepare_conv2d', 'fitting', 'conv2d', 'pooling', 'flat', 'max_pool2d', 'avg_pool2d', 'upsample2x_nearest',
+           'channels', 'prelu', 'channel_affine']
 
 # %% ../../nbs/23_convolution.ipynb #820acb66
 import operator
@@ -103,7 +103,7 @@ def fold(x:Tensor,      # 'patch elem', as unfold gives it; more axes in front p
     back = lambda g: kernels.columns(np.ascontiguousarray(g).reshape(-1, h, w * c), c, *geometry).reshape(*lead, rows, width)
     return pictures(y, lead, c), named(x, 'fold', x.ndim - 2, out, 3), (back,)
 
-# %% ../../nbs/23_convolution.ipynb #9a335094
+# %% ../../nbs/23_convolution.ipynb #6a8b0fce
 PIECE = 1 << 20     # numbers of a matrix of windows that exist at a time
 
 def pieces(n, geometry, width):
@@ -120,12 +120,17 @@ def seen(x, c, geometry, piece):
     if (kh, kw, sh, sw, ph, pw) == (1, 1, 1, 1, 0, 0): return x[n:m, top:end].reshape(-1, c)
     return kernels.columns(x[n:m], c, kh, kw, sh, sw, ph - top * sh, pw, dh, dw, end - top, ow)
 
-def correlate(x, w, c, geometry):
-    "Every window of the images (n, h, w c) times the weights (taps c, outputs)."
+def correlate(x, w, c, geometry, bias=None, relu=False):
+    "Every window of the images (n, h, w c) times the weights (taps c, outputs), plus a bias, cut at 0."
     oh, ow = geometry[-2:]
     y = np.empty((len(x), oh, ow * w.shape[1]), x.dtype)
-    for p in pieces(len(x), geometry, len(w)): np.matmul(seen(x, c, geometry, p), w, out=y[p[0]:p[1], p[2]:p[3]].reshape(-1, w.shape[1]))
+    for p in pieces(len(x), geometry, sum(w.shape)): finish(np.matmul(seen(x, c, geometry, p), w, out=y[p[0]:p[1], p[2]:p[3]].reshape(-1, w.shape[1])), bias, relu)
     return y
+
+def finish(rows, bias, relu):
+    "A bias and a cut at 0, in place."
+    if bias is not None: np.add(rows, bias, out=rows)
+    if relu: np.maximum(rows, rows.dtype.type(0), out=rows)
 
 def correlate_weights(g, x, c, geometry):
     "The gradient of the weights in correlate."
@@ -333,10 +338,10 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
     for_w = lambda g: (v.T @ spread(g)).reshape(c, taps, outs).transpose(np.argsort((i, k, o)))
     return unsignals(y, lead, length + output_pad, order), tags, (lambda g: unsignals(spread(g) @ matrix.T, lead, n, order), for_w, lambda g: signals(g, order).reshape(-1, outs).sum(0))
 
-# %% ../../nbs/23_convolution.ipynb #c4fc0322
+# %% ../../nbs/23_convolution.ipynb #b617ec25
 ROW = np.array([[1, 0, 0], [.5, .5, .5], [.5, -.5, .5], [0, 0, 1]], 'f4')     # what becomes of three weights
 LEAST = 16          # channels in and out from which tiles pay
-PLANES = 1 << 20    # numbers in the planes of tiles that exist at a time
+PLANES = 1 << 22    # numbers in the planes of tiles that exist at a time
 
 def tiled(x, c, outs, geometry):
     "Whether a convolution goes by tiles. It depends on sizes alone, so a prepared weight gives the same bits."
@@ -415,7 +420,7 @@ def fitting(x, w, bias, stride, padding, groups):
     if x.dtype != w.dtype: raise mixed(x, w, 'conv2d')
     return stride, padding, parse(replaced(x, 'conv2d', x.tags[-1], w.tags[0])), None if bias is None else row_of('conv2d', x, bias, w.tags[0], o)
 
-# %% ../../nbs/23_convolution.ipynb #6ee62d50
+# %% ../../nbs/23_convolution.ipynb #4c78a34f
 IMAGE = Tensor([[[1., 2.]]], 'h w c')
 
 @op('convolution', torch='torch.nn.functional.conv2d',
@@ -445,11 +450,8 @@ def conv2d(x:Tensor,          # 'h w c', channels last; more axes in front pass 
     geometry, matrix = (kh, kw, sh, sw, ph, pw, 1, 1, oh, ow), w.data.reshape(o, -1).T
     tile = groups == 1 and tiled(v, c, o, geometry) and finite(v)
     if tile: y = by_tiles(v, weight_planes(matrix, c) if planes is None else planes, c, ph, pw, oh, ow, b, relu)
-    else:
-        y = convolve(v, matrix, c, geometry, groups)
-        rows = y.reshape(-1, o)
-        if b is not None: np.add(rows, b, out=rows)
-        if relu: np.maximum(rows, rows.dtype.type(0), out=rows)
+    elif groups == 1: y = correlate(v, matrix, c, geometry, b, relu)
+    else: finish((y := convolve(v, matrix, c, geometry, groups)).reshape(-1, o), b, relu)
     above = lambda g: g.reshape(y.shape) if not relu else kernels.relu_backward(np.ascontiguousarray(g).reshape(y.shape), y)
     def for_x(g):
         g = np.ascontiguousarray(above(g))
