@@ -58,13 +58,29 @@ def fold_turned(x, w, b=None, stride=1, padding=0, output_pad=0):
     y = F.pad(y, (0, 0, 0, output_pad))
     return y if b is None else y + b
 
+def onnx(kind, move=(first, last), **attributes):
+    "One ONNX operation as onnxruntime runs it in f32: for padding that torch does not allow. The module is needed only to make the file anew."
+    def run(x, *weights):
+        import pytest
+        ort, on = pytest.importorskip('onnxruntime'), pytest.importorskip('onnx')
+        arrays = [a.detach().numpy().astype('f4') for a in (move[0](x)[None], *weights)]
+        names = [f'in{i}' for i in range(len(arrays))]
+        infos = [on.helper.make_tensor_value_info(n, on.TensorProto.FLOAT, a.shape) for n, a in zip(names, arrays)]
+        graph = on.helper.make_graph([on.helper.make_node(kind, names, ['out'], **attributes)], 'one', infos, [on.helper.make_tensor_value_info('out', on.TensorProto.FLOAT, None)])
+        model = on.helper.make_model(graph, opset_imports=[on.helper.make_opsetid('', 17)], ir_version=9)
+        y, = ort.InferenceSession(model.SerializeToString(), providers=['CPUExecutionProvider']).run(None, dict(zip(names, arrays)))
+        return move[1](torch.tensor(y[0]).double())
+    return run
+
+row = (lambda x: x.T, lambda y: y.T)        # time c -> c time
+ort = dict(grad=False, tol=2e-5)
+
 rng = np.random.default_rng(7)
 STATE = rng.standard_normal((4, 2))
 stepped = lambda tags, *shape: fl.Tensor(rng.standard_normal([2 * n for n in shape])[tuple(slice(None, None, 2) for _ in shape)], tags)
 turned = lambda tags, *shape: fl.Tensor(rng.standard_normal(shape[::-1]).transpose(range(len(shape))[::-1]), tags)
 special = fl.Tensor(np.array([[1., np.nan, 3.], [-np.inf, -np.inf, np.nan], [-np.inf, -np.inf, np.nan]])[..., None], 'h w c')
 ties = fl.Tensor(rng.integers(0, 3, (7, 8, 3)).astype('f8'), 'h w c')
-leaf = dict(grad=True)
 
 CASES = [
     case('conv1d', 'time=9 c=3', 'tap=3 c=3 out=4', 'time', 'tap', torch=conv1(), tags='time out'),
@@ -118,4 +134,13 @@ CASES = [
     case('prelu', 'c=3 t=4', 'c=3', torch=lambda x, a: F.prelu(x.T, a).T),
     case('channel_affine', 'h=3 w=4 c=5', 'c=5', 'c=5', torch=lambda x, s, b: x * s + b),
     case('channel_affine', 'c=3 t=4', 'c=3', 'c=3', torch=lambda x, s, b: (x.T * s + b).T),
+    # a second opinion, in f32
+    case('avg_pool2d', 'h=5 w=6 c=3', 3, 1, 2, torch=onnx('AveragePool', kernel_shape=[3, 3], strides=[1, 1], pads=[2, 2, 2, 2], count_include_pad=0), **ort),
+    case('avg_pool2d', 'h=7 w=4 c=2', (4, 2), (3, 1), (3, 1), torch=onnx('AveragePool', kernel_shape=[4, 2], strides=[3, 1], pads=[3, 1, 3, 1], count_include_pad=0), **ort),
+    case('max_pool2d', 'h=5 w=6 c=3', 3, 2, 2, torch=onnx('MaxPool', kernel_shape=[3, 3], strides=[2, 2], pads=[2, 2, 2, 2]), **ort),
+    case('max_pool2d', fl.Tensor(np.full((4, 5, 2), -np.inf), 'h w c'), (2, 3), 1, (1, 2), torch=onnx('MaxPool', kernel_shape=[2, 3], strides=[1, 1], pads=[1, 2, 1, 2]), **ort),
+    case('conv1d', 'time=9 c=4', 'tap=3 c=2 out=6', 'time', 'tap', groups=2, causal=True, dilation=2, torch=lambda x, w: onnx('Conv', row, pads=[4, 0], dilations=[2], group=2)(x, w.permute(2, 1, 0)), **ort),
+    case('conv2d', 'h=6 w=5 c=4', 'o=4 kh=3 kw=2 c=1', 'o=4', stride=(2, 3), padding=(4, 3), groups=4, torch=lambda x, w, b: onnx('Conv', pads=[4, 3, 4, 3], strides=[2, 3], group=4)(x, w.permute(0, 3, 1, 2), b), **ort),
+    case('conv_transpose1d', 'time=5 c=2', 'c=2 out=3 tap=4', 'time', 'tap', 'out=3', stride=3, padding=3, torch=lambda x, w, b: onnx('ConvTranspose', row, pads=[3, 3], strides=[3])(x, w, b), **ort),
+    case('prelu', 'h=3 w=4 c=5', 'c=5', torch=lambda x, a: onnx('PRelu')(x, a[:, None, None]), **ort),
 ]
