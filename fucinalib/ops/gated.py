@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['GATES', 'TWO', 'UNFIT', 'HALVES', 'gate_named', 'gated_by', 'gated', 'glu', 'swiglu', 'geglu', 'situ', 'split_gated']
 
-# %% ../../nbs/11a_gated.ipynb #eacc4d5e
+# %% ../../nbs/11a_gated.ipynb #ff3d3bd1
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, op
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from .pointwise import pair
 from .unary import floats
-from ..tags import locate, replaced
+from ..tags import axis_of, replaced
 from ..tensor import Tensor
 
 # %% ../../nbs/11a_gated.ipynb #803a221f
@@ -80,7 +80,7 @@ def situ(up:Tensor,    # any tags, real numbers: what passes
     "25 tanh(up / 25) * 4 tanh(gate / 4) sigmoid(gate): both sides bounded."
     return gated_by('situ', up, gate)
 
-# %% ../../nbs/11a_gated.ipynb #2cd39da9
+# %% ../../nbs/11a_gated.ipynb #13321403
 HALVES = dict(swiglu=(kernels.split_swiglu, kernels.split_swiglu_backward), glu=(kernels.split_glu, kernels.split_glu_backward))
 
 @op('gated', samples=[Sample('row=2 ff=6', 'swiglu', 'ff', out='d'), Sample('ff=4 row=2', 'glu', 'ff'), Sample('a=2 ff=2 b=3', 'swiglu', 'ff', out='ff')], torch='torch.nn.functional.glu',
@@ -93,7 +93,7 @@ def split_gated(x:Tensor,  # any tags, real numbers
                )->Tensor:
     "One half of an axis gated by the other; the axis comes out half as long."
     f, back = gate_named(name, x, 'split_gated', HALVES)
-    a, axis = floats(x, 'split_gated'), locate(x, 'split_gated', tag)[0]
+    a, axis = floats(x, 'split_gated'), axis_of(x, 'split_gated', tag)
     tags = x.tags if out is None else replaced(x, 'split_gated', tag, out)
     if a.shape[axis] % 2: raise fault(InvalidShape, f'split_gated over {tag!r}: {a.shape[axis]} values have no halves', x=x, help='an even size; pad the axis or cut it')
     shape = a.shape

@@ -6,7 +6,7 @@
 __all__ = ['NO_AXIS', 'AXIS', 'RECUR', 'lanes_along', 'cumsum', 'cumprod', 'bounds', 'segment_sum', 'decays', 'start',
            'linear_recurrence']
 
-# %% ../../nbs/13a_scans.ipynb #48f5e950
+# %% ../../nbs/13a_scans.ipynb #3d024fa2
 import numpy as np
 from ..autograd import Sample, op
 from ..errors import DTypeError, InvalidShape, ShapeMismatch, TagError, did_you_mean, fault
@@ -15,13 +15,13 @@ from .. import kernels
 from .pointwise import fold, mixed
 from .reductions import along, lanes
 from .unary import floats
-from ..tags import align, locate
+from ..tags import align, axis_of
 from ..tensor import Tensor
 
-# %% ../../nbs/13a_scans.ipynb #6eaaafdd
+# %% ../../nbs/13a_scans.ipynb #21fcb7ce
 def lanes_along(x, op, tag):
     "The array of x as (outer, n, inner) around the axis `tag`, and its Lanes."
-    l = lanes(x.data.shape, x.data.strides, locate(x, op, tag))
+    l = lanes(x.data.shape, x.data.strides, (axis_of(x, op, tag),))
     return l.see(x.data), l
 
 NO_AXIS = [(TagError, lambda f: f(Tensor([[1., 2.]], 'row col'), 'cols'))]
@@ -57,7 +57,7 @@ def bounds(x, tag, offsets):
         raise fault(InvalidShape, f'segment_sum over {tag!r}: these offsets do not cut the axis into segments', x=x, offsets=offsets, help=f'begin with 0, never go down, end with {n}: [0, {n}] is one segment')
     return at.astype('i8')
 
-# %% ../../nbs/13a_scans.ipynb #b073d0b0
+# %% ../../nbs/13a_scans.ipynb #e15297aa
 @op('scans', samples=[Sample('row=5 col=2', 'row', [0, 2, 2, 5]), Sample('row=2 col=3', 'col', [0, 3])], torch='torch.segment_reduce', half='f32',
     mistakes=NO_AXIS[:0] + [(TagError, lambda f: f(Tensor([1., 2.], 't'), 's', [0, 2])), (InvalidShape, lambda f: f(Tensor([1., 2.], 't'), 't', [0, 1])), (InvalidShape, lambda f: f(Tensor([1., 2.], 't'), 't', [0, 2, 1, 2]))])
 def segment_sum(x:Tensor,  # any tags
@@ -68,7 +68,7 @@ def segment_sum(x:Tensor,  # any tags
     v, l = lanes_along(x, 'segment_sum', tag)
     at = bounds(x, tag, offsets)
     y = kernels.segment_sum(v.astype('i8') if v.dtype.kind in 'iub' else v, at)
-    spot, = locate(x, 'segment_sum', tag)
+    spot = x.axis(tag)
     less = l._replace(sizes=tuple([len(at) - 1 if i == spot else n for i, n in zip(l.order, l.sizes)]), shape=y.shape)
     return less.unsee(y), x.tags, (lambda g: l.unsee(segment_spread(less.see(g), at)),)
 
