@@ -84,15 +84,20 @@ def zero_grad(self:Tensor):
     "Forget the gradient collected so far."
     if self.node is not None: self.node.grad = None
 
-# %% ../nbs/03_autograd.ipynb #508f43bb
+# %% ../nbs/03_autograd.ipynb #fe415501
 class Mode(threading.local):
     grad = True
 
 mode = Mode()
 
 class no_grad:
-    "Record nothing inside: `with no_grad():`, or `@no_grad()` over a function. Nests; concerns the current thread."
+    "Record nothing inside: `with no_grad():`, or `@no_grad` over a function. Nests; concerns the current thread."
     on = False
+    def __new__(cls, fn=None):
+        self = super().__new__(cls)
+        if fn is None: return self
+        if not callable(fn): raise fault(OptionError, f'{cls.__name__}({fn!r})', help=f'with {cls.__name__}(): ..., or @{cls.__name__} over a function')
+        return self(fn)
     def __enter__(self): self.before, mode.grad = getattr(self, 'before', []) + [mode.grad], self.on; return self
     def __exit__(self, *exc): mode.grad = self.before.pop()
     def __call__(self, fn):
@@ -323,10 +328,11 @@ def caller(o):
         return t
     return call
 
-# %% ../nbs/03_autograd.ipynb #6ed7a3a2
+# %% ../nbs/03_autograd.ipynb #e5a19ec5
 def short(o, args, kw):
     "Whether the first tensor among the operands holds 16-bit or 8-bit reals."
-    x = args[0] if args else kw.get(o.operands[0]) if o.operands else None
+    if not o.operands: return False
+    x = args[0] if args else kw.get(o.operands[0])
     if isinstance(x, (list, tuple)) and x: x = x[0]
     return isinstance(x, Tensor) and x.data.dtype in SHORT
 
@@ -399,7 +405,7 @@ def no_tensor(o, name, value, tensors):
     else: help = "Tensor([1., 2.], 'd') makes one of numbers and names"
     return fault(DTypeError, f'{o.name}: {name} is {"an" if kind[0] in "aeiou" else "a"} {kind}, not a tensor', **tensors, help=help)
 
-# %% ../nbs/03_autograd.ipynb #93f7a2c1
+# %% ../nbs/03_autograd.ipynb #fbccd2cc
 def known(o, name):
     "Values that an option takes for sure: those of the samples and its default."
     calls = [o.signature.bind(*args, **kw).arguments for args, kw in (s.draw() for s in o.samples)]
@@ -410,7 +416,7 @@ def fits(value, like):
     "Whether an argument is of the kind of another: both whole numbers, both one tag, lists of one kind, ..."
     if isinstance(value, (np.generic, np.ndarray)): value = value.tolist()
     if isinstance(like, (np.generic, np.ndarray)): like = like.tolist()
-    if value is None or isinstance(like, bool): return type(value) is type(like)
+    if value is None or isinstance(value, bool) or isinstance(like, bool): return type(value) is type(like)
     if isinstance(like, (int, float)): return isinstance(value, (int, type(like))) and abs(value) < 2**63
     if isinstance(like, str): return isinstance(value, str) and (len(value.split()) == 1 or not like.isidentifier())
     if isinstance(like, (list, tuple)): return isinstance(value, (list, tuple)) and all(any(fits(v, k) for k in like) for v in value)
@@ -479,18 +485,20 @@ def compare_slopes(f, leaves, eps, atol, rtol):
             checked, worst, worst_rel = checked + 1, max(worst, error), max(worst_rel, error / size if size else 0.)
     return GradReport(checked, worst, worst_rel)
 
-# %% ../nbs/03_autograd.ipynb #0d08572f
+# %% ../nbs/03_autograd.ipynb #17401da4
 def custom_vjp(fn):
     "An operation of your own: `fn` returns (array, tags, rules) like every op, and is not registered. (The vector-Jacobian product of JAX's custom_vjp.)"
+    if not inspect.isfunction(fn): raise fault(OptionError, f'custom_vjp of a {type(fn).__name__}', help='@custom_vjp over a function def f(x:Tensor, ...)')
     o = Op(fn, 'custom')
     if not o.operands: raise fault(OptionError, f'{o.name} has no tensor operand', help='annotate them: def f(x:Tensor, ...)')
     return functools.wraps(fn)(caller(o))
 
-# %% ../nbs/03_autograd.ipynb #79cef271
+# %% ../nbs/03_autograd.ipynb #11ff90d1
 def checkpoint(fn,       # a pure function of tensors that returns one tensor
                *inputs,  # its arguments
               ):
     "`fn(*inputs)`, recomputed during backward instead of remembered (Chen et al. 2016)."
+    if not callable(fn): raise fault(OptionError, f'checkpoint runs a function, and this is a {type(fn).__name__}', help='checkpoint(lambda x: x.exp().sum(), x)')
     with no_grad(): y = fn(*inputs)
     if not isinstance(y, Tensor): raise fault(GradError, 'checkpoint: the block must return one tensor', result=y, help='make it two blocks, or stack the results')
     parents = tuple([x.node if isinstance(x, Tensor) else None for x in inputs])

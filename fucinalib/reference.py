@@ -3,6 +3,7 @@ import html as _html, re
 import numpy as np
 from fucinalib import kernels
 from fucinalib.autograd import GradReport, enable_grad, gradcheck, registry
+from fucinalib.errors import OptionError, did_you_mean, fault
 
 __all__ = ['op_table', 'verdict', 'OpTable']
 
@@ -68,5 +69,7 @@ def row(o):
 
 def op_table(family=None,  # a family of the registry, or None for all
             )->OpTable:
-    "The operations of a family with their gradchecks, computed now."
+    "The operations of a family with their gradchecks, computed now. OptionError if there is no such family."
+    families = sorted({o.family for o in registry.values()})
+    if family is not None and family not in families: raise fault(OptionError, f'op_table: there is no family {family!r}', help=did_you_mean(family, families, 'they are'))
     return OpTable([o for o in registry.values() if family in (None, o.family)])

@@ -277,3 +277,20 @@ def test_keywords_record_too():
     x, y = V([1.], 'd'), V([2.], 'd')
     fl.mul(other=y, x=x).sum().backward()
     assert x.grad.tolist() == [2] and y.grad.tolist() == [1]
+
+def test_misfits_are_named():
+    x = C([1., 2.], 'd')
+    for call, words in ((lambda: fl.add([1.], x), "add: x is a list, not a tensor"), (lambda: fl.relu(np.ones((2, 2))), r"Tensor\(x, 'row col'\)"),
+                        (lambda: x.topk('d', '1'), "topk: k is '1'"), (lambda: x.softmax(''), 'softmax'), (lambda: fl.concat([x, 3], 'd'), 'concat wants'),
+                        (lambda: x.layer_norm('d', eps='1'), "eps is '1'"), (lambda: fl.band_mask(fl.Tensor([1.], 'd', 'f16')), 'help:')):
+        with pytest.raises(fl.FucinaError, match=words): call()
+    def own(x:fl.Tensor, k): raise KeyError('a fault of the rule itself')
+    with pytest.raises(KeyError): fl.custom_vjp(own)(x, 3)
+
+def test_no_grad_without_parentheses():
+    x = V([1.], 'd')
+    @fl.no_grad
+    def f(): return x * 2
+    assert not f().requires_grad and (x * 2).requires_grad
+    for wrong in (lambda: fl.no_grad(3), lambda: fl.checkpoint(3, x), lambda: fl.custom_vjp(3)):
+        with pytest.raises(OptionError, match='help:'): wrong()

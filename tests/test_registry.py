@@ -47,6 +47,20 @@ def test_unknown_option(o):
 
 
 @each
+@pytest.mark.parametrize('alien', [object(), [object()], np.array(['a', 'b']), 1j], ids=['object', 'list', 'words', 'complex'])
+def test_alien_arguments(o, alien):
+    "Whatever stands in the wrong place, the answer is ours and has a way out; some places take anything."
+    args, kw = o.samples[0].draw()
+    names = [n for n, p in list(o.signature.parameters.items())[len(args):] if n not in kw and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for place in [*range(len(args)), *kw, *names]:
+        a, k = list(args), dict(kw)
+        if isinstance(place, int): a[place] = alien
+        else: k[place] = alien
+        try: o.call(*a, **k)
+        except FucinaError as e: assert 'help:' in str(e)
+
+
+@each
 def test_one_definition(o):
     "Method and function are one object."
     assert getattr(fl, o.name) is o.call

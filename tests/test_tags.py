@@ -45,3 +45,8 @@ def test_meeting_names_both_operands():
 @pytest.mark.parametrize('a,b', [((1, 1), (3, 4)), ((3, 1), (1, 4)), ((3, 4), (3, 4))])
 def test_one_meets_any(a, b):
     assert tags.meeting(fl.Tensor(np.zeros(a), 'r c'), fl.Tensor(np.zeros(b), 'r c'), 'add') == ('r', 'c')
+
+def test_help_for_a_malformed_tag_runs():
+    for wrong in (("1d",), ("a-b",), ("2d, x",)):
+        with pytest.raises(TagError) as e: fl.parse(*wrong)
+        fl.parse(str(e.value).split("help: write ")[1].strip("'"))

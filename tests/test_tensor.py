@@ -18,7 +18,7 @@ def test_refused_with_a_fix(kind, data, tags):
     with pytest.raises(kind, match='help:'): fl.Tensor(data, tags)
 
 def test_ragged_says_where():
-    with pytest.raises(InvalidShape, match=r'\[1, 1\] has 2 values where \[1, 0\] has 1 values'): fl.Tensor([[[1], [2]], [[3], [4, 5]]], 'a b c')
+    with pytest.raises(InvalidShape, match=r'\[1, 1\] has 2 values where \[1, 0\] has 1 value'): fl.Tensor([[[1], [2]], [[3], [4, 5]]], 'a b c')
 
 def test_memory_is_shared_both_ways():
     a = np.arange(6, dtype='f4').reshape(2, 3)
@@ -111,3 +111,26 @@ def test_one_notebook_for_each_operation():
     from pathlib import Path
     made = [n for p in (Path(fl.__file__).parent / 'ops').glob('*.py') for n in re.findall(r'^@op\((?:.*\n)*?def (\w+)\(', p.read_text(), re.M)]
     assert len(made) > 180 and sorted(made) == sorted(set(made)) and set(made) <= set(fl.registry)
+
+@pytest.mark.parametrize('data,dtype', [([np.nan], 'i64'), ([300], 'u8'), ([-1], 'u8'), ([1e30], 'i64'), (np.array([2.**63]), 'i64')])
+def test_a_whole_type_holds_what_it_can(data, dtype):
+    with pytest.raises(DTypeError, match='is not a value of'): fl.Tensor(data, 'd', dtype)
+
+def test_beyond_f32_is_infinite_without_a_warning(recwarn):
+    x = fl.Tensor([1e300, -1e300], 'd')
+    assert x.tolist() == [np.inf, -np.inf] and not recwarn.list
+    assert (x.abs() == 1e300).all().item() and (fl.ones_like(x) + 1e300).tolist() == [np.inf] * 2 and fl.full('d', 1e300, d=1).item() == np.inf and not recwarn.list
+    with pytest.raises(DTypeError, match='not a value of f32'): x + 10 ** 400
+
+def test_subclasses_of_ndarray():
+    assert type(fl.Tensor(np.ma.array([1., 2.]), 'd').data) is np.ndarray
+    with pytest.raises(DTypeError, match='masked'): fl.Tensor(np.ma.array([1., 2.], mask=[False, True]), 'd')
+
+def test_a_single_number_is_formatted():
+    assert f'{fl.Tensor(2.):.2f}' == '2.00' and f'{fl.Tensor([1., 2.], "d")}' == 'Tensor d=2 f32: [1, 2]'
+    with pytest.raises(InvalidShape, match='several'): f'{fl.Tensor([1., 2.], "d"):.2f}'
+
+def test_one_axis_has_a_size():
+    x = fl.Tensor([[1., 2.]], 'row col')
+    for wrong in (lambda: x.size(), lambda: x.size('row col'), lambda: x.axis('')):
+        with pytest.raises(TagError, match='help:'): wrong()

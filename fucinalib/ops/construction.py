@@ -9,10 +9,10 @@ __all__ = ['CONSTANT', 'LIKE', 'stream', 'RANDOM', 'measure', 'by_name', 'said',
            'fill_uniform', 'rand', 'uniform', 'fill_normal', 'randn', 'normal', 'bernoulli', 'gumbel', 'randint',
            'randperm']
 
-# %% ../../nbs/05_construction.ipynb #ccfb7a3d
+# %% ../../nbs/05_construction.ipynb #0d827c4a
 import itertools, operator
 import numpy as np
-from math import ceil, isfinite
+from math import ceil, isfinite, prod
 from .. import kernels
 from ..autograd import Sample, op
 from ..dtypes import as_dtype
@@ -21,7 +21,7 @@ from ..kernels import random
 from ..tags import parse
 from ..tensor import Tensor, ingest
 
-# %% ../../nbs/05_construction.ipynb #c66bad47
+# %% ../../nbs/05_construction.ipynb #4940123e
 def measure(op, tags, shape, sizes, options=()):
     "The tags and sizes a constructor was asked for. OptionError for a name that is neither tag nor option, InvalidShape."
     tags = parse(tags)
@@ -29,9 +29,11 @@ def measure(op, tags, shape, sizes, options=()):
         if name not in tags: raise fault(OptionError, f'{op}: there is no option {name!r}, nor an axis of that name', tags=' '.join(tags), help=did_you_mean(name, (*tags, *options)))
     if shape is None: shape = by_name(op, tags, sizes)
     elif sizes: raise fault(InvalidShape, f'{op}: sizes given twice', shape=shape, sizes=said(sizes), help=f'{op}({" ".join(tags)!r}, {shape!r})')
-    elif not np.iterable(shape): shape = (shape,)
+    shape = tuple(shape) if np.iterable(shape) else (shape,)
     if len(shape) != len(tags): raise fault(InvalidShape, f'{op}: {count(len(tags), "tag")} and {count(len(shape), "size")}', tags=' '.join(tags), shape=tuple(shape), help='one size for each tag')
-    return tags, tuple([whole(op, n, t, 1) for t, n in zip(tags, shape)])
+    shape = tuple([whole(op, n, t, 1) for t, n in zip(tags, shape)])
+    if prod(shape) >= 2**60: raise fault(InvalidShape, f'{op}: {prod(shape)} values', tags=' '.join(tags), shape=shape, help='no memory holds them; make a size smaller')
+    return tags, shape
 
 def by_name(op, tags, sizes):
     "The sizes from `row=2, col=3` in the order of the tags."

@@ -275,10 +275,10 @@ def band_mask(tags,        # names of rows and columns: 'q k'
     names, (rows, cols) = measure('band_mask', tags, shape, sizes, ('shape', 'lower', 'upper'))
     return band(rows, cols, bound(lower, 'band_mask'), bound(upper, 'band_mask')), names, ()
 
-# %% ../../nbs/12_masks.ipynb #327f26c5
+# %% ../../nbs/12_masks.ipynb #e4cc9f64
 def bound(n, op):
     "A bound of a band: a whole number or None."
-    if n is None or isinstance(n, (int, np.integer)) and not isinstance(n, bool): return n
+    if n is None or isinstance(n, (int, np.integer)) and not isinstance(n, bool): return n if n is None else max(-2**62, min(int(n), 2**62))
     raise fault(OptionError, f'{op}: {n!r} is not a bound', help='a whole number, or None for no bound')
 
 def band(rows, cols, lower, upper):

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['ALL', 'rename', 'turn', 'permute', 'transposed', 'one_new', 'insert_axis', 'squeeze', 'align_to', 'said', 'factors',
            'split', 'fusible', 'merge', 'contiguous', 'materialize', 'unfolded', 'flatten', 'reshape', 'broadcast_to',
-           'stretched', 'whole', 'narrow', 'named', 'entry', 'select', 'span', 'slice', 'getitem', 'positional',
+           'whole', 'stretched', 'narrow', 'named', 'entry', 'select', 'span', 'slice', 'getitem', 'positional',
            'setitem', 'unbind', 'diagonal', 'writable_diagonal', 'strided', 'view_with_strides']
 
 # %% ../../nbs/15_structure.ipynb #0b259b8d
@@ -235,7 +235,12 @@ def broadcast_to(self:Tensor,  # any tags
         if m not in (1, n): raise fault(ShapeMismatch, f'broadcast_to over {t!r}: {m} cannot become {n}', x=x, wanted=' '.join(f'{t}={n}' for t, n in zip(new, shape)), help=f'only size 1 is repeated; x.repeat({t!r}, n) tiles an axis')
     return np.broadcast_to(align(x.data, own, new), shape), new, (lambda g: fold(g, new, own, old),)
 
-# %% ../../nbs/15_structure.ipynb #cd28b34c
+# %% ../../nbs/15_structure.ipynb #318d2725
+def whole(x, op, n, name):
+    "`n` as a Python int."
+    try: return operator.index(n)
+    except TypeError: raise fault(OptionError, f'{op}: {name} is {n!r}, not a whole number', x=x, help=f'{op} takes whole numbers') from None
+
 def stretched(x, new, shape, sizes):
     "The sizes of the axes `new` that broadcast_to was asked for."
     for t in sizes:
@@ -248,15 +253,10 @@ def stretched(x, new, shape, sizes):
     if len(shape) != len(new): raise fault(InvalidShape, f'broadcast_to: {len(new)} tags and {len(shape)} sizes', x=x, tags=' '.join(new), shape=tuple(shape), help='one size for each tag')
     for t, n in zip(new, shape):
         if n is None: raise fault(InvalidShape, f'broadcast_to: no size for {t!r}', x=x, help=f'broadcast_to({" ".join(new)!r}, {t}=2)')
-        if operator.index(n) < 1: raise fault(InvalidShape, f'broadcast_to: size {n} for {t!r}', x=x, help='a tensor holds at least one value')
+        if not 1 <= whole(x, 'broadcast_to', n, t) < 2**60: raise fault(InvalidShape, f'broadcast_to: size {n} for {t!r}', x=x, help='a tensor holds at least one value, and no more than memory does')
     return tuple(map(operator.index, shape))
 
-# %% ../../nbs/15_structure.ipynb #919d5dcd
-def whole(x, op, n, name):
-    "`n` as a Python int."
-    try: return operator.index(n)
-    except TypeError: raise fault(OptionError, f'{op}: {name} is {n!r}, not a whole number', x=x, help=f'{op} takes whole numbers') from None
-
+# %% ../../nbs/15_structure.ipynb #e6be0b2e
 @op('structure', view=True, samples=[Sample('d=4', 'd', 1, 2), Sample('row=3 col=2', 'row', 0, 1)], torch='torch.narrow',
     mistakes=[(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd', 0, 0)), (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', 1, 2)), (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', -1, 1)),
               (TagError, lambda f: f(Tensor([1.], 'd'), 'e', 0, 1)), (OptionError, lambda f: f(Tensor([1.], 'd'), 'd', 0., 1))])
