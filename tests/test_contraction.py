@@ -5,20 +5,13 @@ from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib.errors import *
 from fucinalib.ops.contraction import contract, fits, fuse, groups, plan
+import layouts
 
 V = lambda data, tags='': fl.param(data, tags)
 C = lambda data, tags='', dtype=None: fl.Tensor(data, tags, dtype)
 rng = np.random.default_rng(0)
 
-LAYOUTS = {
-    'plain': np.ascontiguousarray,
-    'fortran': lambda a: np.array(a, order='F'),
-    'stepped': lambda a: np.repeat(a, 2, -1)[..., ::2] if a.ndim else a,
-    'outer stepped': lambda a: np.repeat(a, 2, 0)[::2] if a.ndim else a,
-    'backwards': lambda a: np.array(a[..., ::-1])[..., ::-1] if a.ndim else a,
-    'swapped': lambda a: np.array(a.swapaxes(0, -1), order='C').swapaxes(0, -1) if a.ndim else a,
-    'misaligned step': lambda a: np.rec.fromarrays([a, np.zeros(a.shape, 'i1')], names='v,pad')['v'] if a.ndim else a,
-}
+LAYOUTS = layouts.LAYOUTS | {'misaligned step': lambda a: np.rec.fromarrays([a, np.zeros(a.shape, 'i1')], names='v,pad')['v'] if a.ndim else a}
 layout = pytest.mark.parametrize('layout', list(LAYOUTS))
 
 

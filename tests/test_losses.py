@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.errors import *
+from layouts import LAYOUTS, layout
 from fucinalib.ops import losses
 
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
@@ -13,10 +13,6 @@ P = lambda data, tags='d', dtype=None: fl.param(data, tags, dtype)
 normal = lambda *shape, seed=0: np.random.default_rng(seed).standard_normal(shape).astype('f4')
 PAIRS = [('mse_loss', {}), ('huber_loss', dict(delta=.7)), ('bce_loss', {}), ('bce_loss', dict(from_logits=True)), ('kl_div', {}), ('kl_div', dict(log_target=True))]
 
-
-@pytest.fixture
-def compiled(monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
 
 def gradients(loss, *leaves):
     for p in leaves: p.grad = None
@@ -40,12 +36,11 @@ def test_laws(rows, k, shift, seed):
     np.testing.assert_allclose(C(a, 'row k').cross_entropy('k', y, label_smoothing=.3).item(), .7 * loss.item() + .3 * every, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(C(a, 'row k').log_softmax('k').nll_loss('k', y).data, loss.data, rtol=1e-9, atol=1e-12)
 
-@pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped', 'negative'])
+@layout
 @pytest.mark.parametrize('shape,axis', [((3, 7), 1), ((7, 3), 0), ((2, 5, 3), 1), ((65, 33), 1), ((1, 1), 0), ((4, 2, 3, 2), 2)])
 @pytest.mark.parametrize('options', [{}, dict(ignore_index=0, label_smoothing=.1), dict(reduction='none', ignore_index=1)])
-def test_layouts_and_backends(shape, axis, layout, options, compiled):
-    a, tags = normal(*shape), 'a b c e'.split()[:len(shape)]
-    a = {'plain': a, 'fortran': np.asfortranarray(a), 'stepped': np.repeat(a, 2, -1)[..., ::2], 'negative': a[..., ::-1].copy()[..., ::-1]}[layout]
+def test_layouts_and_backends(shape, axis, layout, options, every_size):
+    a, tags = LAYOUTS[layout](normal(*shape)), 'a b c e'.split()[:len(shape)]
     y = np.random.default_rng(1).integers(0, shape[axis], shape[:axis] + shape[axis + 1:])
     rows = np.moveaxis(a.astype('f8'), axis, -1).reshape(-1, shape[axis])
     want, counts = [], 0
@@ -90,7 +85,7 @@ def test_wrong_label_tensors():
 
 @pytest.mark.parametrize('backend', fl.backends())
 @pytest.mark.parametrize('reduction', ['mean', 'sum', 'none'])
-def test_ignored_rows_are_left_out(backend, reduction, compiled):
+def test_ignored_rows_are_left_out(backend, reduction, every_size):
     "Loss and gradient 0 whatever the scores, and no part in the mean."
     a = normal(5, 4)
     a[1], a[3] = np.nan, np.inf
@@ -110,7 +105,7 @@ def test_an_ignored_class_is_not_a_label():
     x = C(normal(2, 3), 'row k')
     assert x.cross_entropy('k', [0, 1], ignore_index=1).item() == x.narrow('row', 0, 1).cross_entropy('k', [0]).item()
 
-def test_far_scores(compiled):
+def test_far_scores(every_size):
     x = P([[0., 200.], [1e4, -1e4]], 'row k')
     loss = x.cross_entropy('k', [0, 0], reduction='none')
     loss.sum().backward()
@@ -118,7 +113,7 @@ def test_far_scores(compiled):
     x = P([[1e6, 1e6 + 1]], 'row k')                    # a large offset costs no digits
     assert x.cross_entropy('k', [0]).item() == pytest.approx(np.log1p(np.e), rel=1e-6)
 
-def test_threads_change_nothing(compiled):
+def test_threads_change_nothing(every_size):
     before, results = fl.get_num_threads(), []
     for n in (1, 2):
         fl.set_num_threads(n)
@@ -129,7 +124,7 @@ def test_threads_change_nothing(compiled):
     fl.set_num_threads(before)
     assert results[0] == results[1]
 
-def test_a_long_mean_is_exact(compiled):
+def test_a_long_mean_is_exact(every_size):
     x = fl.full('row k', (200_000, 2), .1)
     assert x.cross_entropy('k', np.zeros(200_000, 'i8')).item() == pytest.approx(np.log(2), rel=1e-7)
     assert fl.full('d', (1_000_000,), .1).mse_loss(fl.zeros('d', (1_000_000,))).item() == pytest.approx(.01, rel=1e-6)
@@ -236,7 +231,7 @@ def test_distill_skips_unnamed_rows():
 
 @pytest.mark.parametrize('op,options', PAIRS)
 @pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped', 'turned'])
-def test_pairs(op, options, layout, compiled):
+def test_pairs(op, options, layout, every_size):
     "Sum and mean belong to the single losses, on every backend and in every layout; gradients of both operands belong to each other."
     rng = np.random.default_rng(0)
     a, t = rng.uniform(.05, .95, (67, 129)).astype('f4'), rng.uniform(.05, .95, (67, 129)).astype('f4')
@@ -269,7 +264,7 @@ def test_targets_are_like_x(op, options):
         with pytest.raises(OptionError): getattr(x, op)(x, reduction=reduction, **options)
 
 @pytest.mark.parametrize('backend', fl.backends())
-def test_bce_at_the_ends(backend, compiled):
+def test_bce_at_the_ends(backend, every_size):
     "Clamped to 1e-7 before the logarithms; the gradient at and beyond the clamp is exactly 0."
     with fl.use_backend(backend):
         x, t = P([0., 1., 1e-7, 1 - 1e-7, -1., 2., 1e-6]), P([1., 0., 1., 0., 0., 1., 1.])
@@ -280,7 +275,7 @@ def test_bce_at_the_ends(backend, compiled):
     assert np.isfinite(t.grad.data).all()
     with fl.use_backend(backend): assert np.isnan(C([np.nan]).bce_loss(C([1.])).item())
 
-def test_logits_never_overflow(compiled):
+def test_logits_never_overflow(every_size):
     x = P([1e4, -1e4, 30., -30.])
     loss = x.bce_loss(C([0., 1., 1., 0.]), reduction='none', from_logits=True)
     loss.sum().backward()
@@ -290,7 +285,7 @@ def test_logits_never_overflow(compiled):
     assert (p.log() - (1 - p).log()).bce_loss(C([1., 0., .3], 'd', 'f64'), from_logits=True).item() == pytest.approx(p.bce_loss(C([1., 0., .3], 'd', 'f64')).item(), rel=1e-9)
 
 @pytest.mark.parametrize('backend', fl.backends())
-def test_kl_at_zero(backend, compiled):
+def test_kl_at_zero(backend, every_size):
     with fl.use_backend(backend):
         x, t = P([-1., -np.inf, -.5]), P([0., 0., 1.])
         loss = x.kl_div(t, reduction='none')

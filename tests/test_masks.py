@@ -6,22 +6,12 @@ from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib import kernels
 from fucinalib.errors import *
+from layouts import LAYOUTS, layouts
 
 V = lambda data, tags='d', dtype=None: fl.param(data, tags, dtype)
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
 COMPARE = dict(lt=operator.lt, le=operator.le, gt=operator.gt, ge=operator.ge, eq=operator.eq, ne=operator.ne)
 ODD = [np.nan, np.inf, -np.inf, 0., -0., 1., -1.]
-
-
-def layouts(a):
-    yield 'plain', np.ascontiguousarray(a)
-    yield 'fortran', np.asfortranarray(a)
-    yield 'stepped', np.repeat(a, 2, -1)[..., ::2]
-
-@pytest.fixture(params=fl.backends())
-def backend(request, monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
-    with fl.use_backend(request.param): yield request.param
 
 
 # comparisons
@@ -223,7 +213,7 @@ def test_band_part(tags, n, m, lower, upper, layout):
     "Any two axes, in any order of axes and memory, on every backend; what is outside is gone, NaN or not."
     sizes = dict(a=2, r=n, s=m)
     a = np.random.default_rng(0).normal(size=[sizes[t] for t in tags]).astype('f4')
-    a = dict(layouts(a))[layout]
+    a = LAYOUTS[layout](a)
     inside = fl.band_mask('r s', (n, m), lower=lower, upper=upper).data
     plane = np.transpose(np.broadcast_to(inside, (2, n, m)), ['ars'.index(t) for t in tags])
     a = np.where(plane, a, np.nan)

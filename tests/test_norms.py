@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.errors import *
+from layouts import LAYOUTS, layout
 
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
 
@@ -17,12 +17,10 @@ def test_laws(rows, n, scale, shift):
     np.testing.assert_allclose((x * scale + shift).layer_norm('d', eps=0).data, x.layer_norm('d', eps=0).data, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(x.layer_norm('d', eps=0).square().mean('d').data, 1, rtol=1e-9)
 
-@pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped'])
+@layout
 @pytest.mark.parametrize('shape', [(1, 1), (3, 7), (65, 130), (200, 33)])
-def test_backends_and_layouts(shape, layout, monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
-    a = np.random.default_rng(0).standard_normal(shape).astype('f4')
-    a = {'plain': a, 'fortran': np.asfortranarray(a), 'stepped': np.repeat(a, 2, 1)[:, ::2]}[layout]
+def test_backends_and_layouts(shape, layout, every_size):
+    a = LAYOUTS[layout](np.random.default_rng(0).standard_normal(shape).astype('f4'))
     def run():
         x, w, b = fl.param(a, 'r d'), fl.param(np.linspace(.5, 1.5, shape[1], dtype='f4'), 'd'), fl.param(np.ones(shape[1], 'f4'), 'd')
         g = np.random.default_rng(1).standard_normal(shape).astype('f4')
@@ -34,8 +32,7 @@ def test_backends_and_layouts(shape, layout, monkeypatch):
         with fl.use_backend(name): got = run()
         for p, q in zip(got, want): np.testing.assert_allclose(p, q, rtol=2e-4, atol=2e-4)
 
-def test_threads_change_nothing(monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
+def test_threads_change_nothing(every_size):
     before, results = fl.get_num_threads(), []
     for n in (1, 2):
         fl.set_num_threads(n)

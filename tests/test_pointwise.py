@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib.errors import *
+from layouts import LAYOUTS, layout
 
 V = lambda data, tags='': fl.param(data, tags)
 C = lambda data, tags='', dtype=None: fl.Tensor(data, tags, dtype)
@@ -11,12 +12,10 @@ OPS = ['add', 'sub', 'mul', 'div', 'maximum', 'minimum']
 
 
 @pytest.mark.parametrize('m,tags,right', [([[2.], [3.]], 't f', [[3.], [12.]]), ([2., 3.], 't', [3., 12.]), ([[2., 3.]], 'f t', [[3., 12.]])])
-@pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped'])
+@layout
 def test_gradient_folds_back(m, tags, right, layout):
     "Case 01: the gradient of the smaller operand has its own tags and sizes."
-    h = np.arange(6, dtype='f4').reshape(2, 3)
-    h = {'plain': h, 'fortran': np.asfortranarray(h), 'stepped': np.repeat(h, 2, 1)[:, ::2]}[layout]
-    h, m = V(h, 't f'), V(m, tags)
+    h, m = V(LAYOUTS[layout](np.arange(6, dtype='f4').reshape(2, 3)), 't f'), V(m, tags)
     h.mul(m).sum().backward()
     assert m.grad.tolist() == right and m.grad.tags == m.tags
     assert h.grad.tolist() == [[2, 2, 2], [3, 3, 3]]

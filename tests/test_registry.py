@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from fastcore.docments import docments
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.autograd import Op
 from fucinalib.errors import FucinaError
 from fucinalib.reference import verdict
@@ -67,12 +66,6 @@ def test_one_definition(o):
     assert not o.attach or getattr(fl.Tensor, o.name) is o.call
 
 
-@pytest.fixture
-def no_floor(monkeypatch):
-    "Compiled kernels run on data of any size."
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
-
-
 def run(o, sample, seed, dtype='f32'):
     "Results and gradients of one sample."
     args, kw = sample.draw(seed, dtype, requires_grad=o.differentiable)
@@ -86,7 +79,7 @@ def run(o, sample, seed, dtype='f32'):
 
 
 @each
-def test_backends_agree(o, no_floor):
+def test_backends_agree(o, every_size):
     if o.name.startswith('empty'): return      # whatever the memory held
     for i, sample in enumerate(o.samples):
         with fl.use_backend('numpy'): _, right, right_grads = run(o, sample, i)

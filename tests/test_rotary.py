@@ -70,8 +70,7 @@ def test_the_rest_is_copied(mode):
 @modes
 @pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped', 'turned', 'repeated'])
 @pytest.mark.parametrize('tags', ['b seq h d', 'b h seq d', 'seq d b h', 'd h seq b'])
-def test_backends_and_layouts(tags, layout, mode, monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
+def test_backends_and_layouts(tags, layout, mode, every_size):
     a = np.random.default_rng(0).standard_normal([dict(b=3, seq=5, h=2, d=10)[t] for t in tags.split()]).astype('f4')
     a = dict(plain=lambda: a, fortran=lambda: np.asfortranarray(a), stepped=lambda: np.repeat(a, 2, -1)[..., ::2], turned=lambda: a.transpose(1, 0, 3, 2).copy().transpose(1, 0, 3, 2), repeated=lambda: np.broadcast_to(a[:1], a.shape))[layout]()
     table = rope_table(AxisRange(5, 2), 6)
@@ -91,8 +90,7 @@ def test_backends_and_layouts(tags, layout, mode, monkeypatch):
         with fl.use_backend(name):
             for p, q in zip(run(), want): near(p, q, 1e-6)
 
-def test_compiled_for_f32_only(monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
+def test_compiled_for_f32_only(every_size):
     x = fl.randn('seq d', (4, 8), seed=1)
     if fl.current_backend() == 'pythran':
         before = kernels.stats['rope_half']
@@ -216,8 +214,7 @@ def test_yarn():
 # after a norm
 
 @pytest.mark.parametrize('backend', fl.backends())
-def test_rms_norm_with_rope(backend, monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
+def test_rms_norm_with_rope(backend, every_size):
     table = rope_table(AxisRange(5, 3), 8)
     def run(f):
         x, w = fl.param(fl.randn('seq head d', (5, 3, 8), seed=1)), fl.param(np.linspace(.5, 2, 8, dtype='f4'), 'd')

@@ -8,6 +8,7 @@ import fucinalib as fl
 from fucinalib import kernels
 from fucinalib.errors import *
 from fucinalib.ops.unary import FORMS, lone
+from layouts import LAYOUTS, layout, layouts
 
 V = lambda data, tags='d', dtype=None: fl.param(data, tags, dtype)
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
@@ -15,17 +16,6 @@ LONE = sorted(n for n, o in fl.registry.items() if lone(o))
 KEEP_INTS = 'relu neg abs sign floor ceil round square clamp'.split()
 SMOOTH = [n for n in [*LONE, *FORMS] if n not in 'relu abs neg sign floor ceil round gelu_quant'.split()]
 GATES = ['glu', 'swiglu', 'geglu', 'situ']
-
-
-def layouts(a):
-    yield 'plain', np.ascontiguousarray(a)
-    yield 'fortran', np.asfortranarray(a)
-    yield 'stepped', np.repeat(a, 2, -1)[..., ::2]
-
-@pytest.fixture(params=fl.backends())
-def backend(request, monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
-    with fl.use_backend(request.param): yield request.param
 
 
 # kinks
@@ -240,10 +230,10 @@ def test_gates_have_a_side():
     x = C([1., 2.], 'ff')
     assert x.split_gated('swiglu', 'ff', out='d').item() == pytest.approx(.7310586 * 2) and x.split_gated('glu', 'ff').item() == pytest.approx(.880797)
 
-@pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped'])
+@layout
 @pytest.mark.parametrize('name', ['swiglu', 'glu'])
 def test_split_is_narrow_and_gate(name, layout, backend):
-    a = dict(layouts(np.random.default_rng(0).normal(size=(2, 6, 3)).astype('f4')))[layout]
+    a = LAYOUTS[layout](np.random.default_rng(0).normal(size=(2, 6, 3)).astype('f4'))
     for tag in ('a', 'b'):
         x = V(a, 'a b c')
         y = x.split_gated(name, tag, out='h')
