@@ -48,7 +48,7 @@ class BlockTensor:
     def size(self, tag): "Logical size of an axis."; return self.shape[locate(self, 'size', tag)[0]]
     def axis(self, tag): "Position of an axis."; return locate(self, 'axis', tag)[0]
 
-# %% ../../nbs/25a_blocks.ipynb #56341001
+# %% ../../nbs/25a_blocks.ipynb #5dd5e18d
 def as_blocks(blocks, f, ndim, shape):
     "The bytes as an array (..., blocks, bytes of a block), shared with `blocks`."
     b = np.frombuffer(blocks, np.uint8) if isinstance(blocks, (bytes, bytearray, memoryview)) else np.asarray(blocks)
@@ -67,15 +67,17 @@ def as_blocks(blocks, f, ndim, shape):
         raise fault(InvalidShape, f'these bytes are not {ndim} axes of {f} blocks', blocks=b, help=f'the last axis of the bytes is one block, {f.bytes} bytes, or a row of blocks; or give shape=')
     return b
 
+# %% ../../nbs/25a_blocks.ipynb #177e8858
 def whole_blocks(n, f):
     if n % f.elems: raise fault(InvalidShape, f'{n} numbers are not a whole number of {f} blocks', help=f'the last axis must be a multiple of {f.elems}; formats of 32 fit more often: q8_0, q5_0, q4_0')
 
-# %% ../../nbs/25a_blocks.ipynb #573d7412
+# %% ../../nbs/25a_blocks.ipynb #579e7c9d
 def patch_blocks(fn):
     "Attach `fn` to BlockTensor as a method of its own name."
     setattr(BlockTensor, fn.__name__, fn)
     return fn
 
+# %% ../../nbs/25a_blocks.ipynb #3286a087
 def glimpse(q):
     "The numbers in a few words, from at most about show.SAMPLE of them."
     b = q.blocks.reshape(-1, q.dtype.bytes) if q.blocks.flags.c_contiguous else q.blocks[(0,) * (q.blocks.ndim - 2)]
@@ -83,13 +85,14 @@ def glimpse(q):
     text = show.summary(wrap(q.dtype.floats(np.ascontiguousarray(b[::step])), ('block', 'i')))
     return ('~' if step > 1 or len(b) * q.dtype.elems < q.numel else '') + text
 
+# %% ../../nbs/25a_blocks.ipynb #99624541
 @patch_blocks
 def __repr__(self): return f'BlockTensor {show.sizes(self)} {self.dtype}, {self.dtype.bits:.4g} bits a number: {glimpse(self)}'
 @patch_blocks
 def _repr_html_(self):
     return f'<div style="{STYLE}">BlockTensor {" ".join(chip(t, n) for t, n in zip(self.tags, self.shape))} <span style="opacity:.72">{self.dtype}, {self.dtype.bits:.4g} bits a number: {_html.escape(glimpse(self))}</span></div>'
 
-# %% ../../nbs/25a_blocks.ipynb #fdef4788
+# %% ../../nbs/25a_blocks.ipynb #ca54e6d4
 def rows_wanted(b): return np.ascontiguousarray(b).reshape(-1, b.shape[-1])
 
 @patch_blocks
@@ -97,12 +100,14 @@ def dequantize(self:BlockTensor):
     "The numbers as an f32 tensor."
     return wrap(self.dtype.floats(rows_wanted(self.blocks)).reshape(self.shape), self.tags)
 
+# %% ../../nbs/25a_blocks.ipynb #0685e7de
 @patch_blocks
 def to(self:BlockTensor, dtype):
     "dequantize() for 'f32'; nothing else, since any other cast would round twice."
     if as_dtype(dtype) != 'f32': raise fault(DTypeError, f'to({str(dtype)!r}) of {self.dtype} blocks', q=self, help=f"q.to('f32').to({str(dtype)!r})")
     return self.dequantize()
 
+# %% ../../nbs/25a_blocks.ipynb #6eff9ec3
 def quantize(self, x):
     "The tensor x in blocks of this format: what x.to(format) calls."
     if x.node is not None and mode.grad: raise fault(GradientCastUnsupported, f'to({str(self)!r}): no gradient passes through blocks', x=x, help=f'x.detach().to({str(self)!r})')
@@ -127,10 +132,11 @@ def in_pieces(f, a):
         raise fault(NonFiniteValue, f'to({str(f)!r}): a value of {far:.3g} needs a scale beyond the range of f16', help='scale the values down, and the result of the product up')
     return out
 
-# %% ../../nbs/25a_blocks.ipynb #251eee38
+# %% ../../nbs/25a_blocks.ipynb #eadb1b05
 def no_arithmetic(self, name):
     return fault(DTypeError, f'{name} of {self.dtype} blocks', q=self, help="q.to('f32') unpacks them; blocks can be multiplied by: x.dot(q, tag)")
 
+# %% ../../nbs/25a_blocks.ipynb #af25003d
 def not_here(self, name):
     "DTypeError for what tensors have and blocks have not, UnknownName for the rest."
     if name.startswith('_'): raise AttributeError(name)
@@ -140,6 +146,7 @@ def not_here(self, name):
 
 BlockTensor.__getattr__ = not_here
 
+# %% ../../nbs/25a_blocks.ipynb #f6776f39
 def refuse(name, word):
     def method(self, *_): raise no_arithmetic(self, word)
     setattr(BlockTensor, name, method)
@@ -165,25 +172,27 @@ def index_select(self:BlockTensor,
     tags = self.tags if out is None else replaced(self, 'index_select', tag, out)
     return wrap(self.dtype.floats(rows_wanted(self.blocks[at])).reshape(len(at), -1), tags)
 
-# %% ../../nbs/25a_blocks.ipynb #58217b65
+# %% ../../nbs/25a_blocks.ipynb #38c29622
 def view(q, blocks, tags):
     "Blocks of the same format, memory shared."
     t = BlockTensor.__new__(BlockTensor)
     t.blocks, t.dtype, t.tags, t.activation = blocks, q.dtype, tags, q.activation
     return t
 
+# %% ../../nbs/25a_blocks.ipynb #d90260ce
 def outer_axis(q, tag, op):
     i = locate(q, op, tag)[0]
     if i == q.ndim - 1: raise fault(TagError, f'{op} over {tag!r}: that axis is cut into blocks', q=q, help="q.to('f32') first")
     return i
 
+# %% ../../nbs/25a_blocks.ipynb #2d0dddbf
 @patch_blocks
 def rename(self:BlockTensor, *tags, **names):
     "The same blocks under other axis names; a view."
     like = wrap(np.empty((1,) * self.ndim, 'f4'), self.tags).rename(*tags, **names)
     return view(self, self.blocks, like.tags)
 
-# %% ../../nbs/25a_blocks.ipynb #efe3dbb2
+# %% ../../nbs/25a_blocks.ipynb #94cf1fb3
 @patch_blocks
 def narrow(self:BlockTensor, tag, start, length):
     "A range of any axis but the last; a view."
@@ -191,6 +200,7 @@ def narrow(self:BlockTensor, tag, start, length):
     if length < 1 or start < 0 or start + length > self.shape[i]: raise fault(IndexOutOfBounds, f'narrow of {tag!r} from {start}, {length} long', q=self, help=f'{tag!r} has {self.shape[i]}')
     return view(self, self.blocks[(slice(None),) * i + (slice(start, start + length),)], self.tags)
 
+# %% ../../nbs/25a_blocks.ipynb #228ef79f
 @patch_blocks
 def select(self:BlockTensor, **at):
     "One entry of an axis, which goes away: q.select(expert=3); a view."
@@ -219,7 +229,7 @@ def concat_blocks(tensors,  # block tensors of one format
 
 BlockTensor.concat = staticmethod(concat_blocks)
 
-# %% ../../nbs/25a_blocks.ipynb #1d57a6a2
+# %% ../../nbs/25a_blocks.ipynb #5e2c0de8
 @patch_blocks
 def dot_from(self:BlockTensor, x, joined, **options):
     "Array, tags and rules of x.dot(self, tag): what `dot` asks of its right operand."
@@ -231,6 +241,7 @@ def dot_from(self:BlockTensor, x, joined, **options):
     def rule(g): return np.ascontiguousarray(np.moveaxis(tiled_back(f, w, g.reshape(-1, g.shape[-1]), k).reshape(free + (k,)), -1, i))
     return y.reshape(free + (len(w),)), parse(tuple([t for t in x.tags if t != joined[0]]) + self.tags[:1]), (rule, None)
 
+# %% ../../nbs/25a_blocks.ipynb #c6290e9d
 def check_dot(q, x, joined, options):
     "An error for whatever does not fit."
     if options: raise fault(OptionError, f'dot: {next(iter(options))} goes with a packed weight', x=x, w=q, help='x.dot(q.pack(), tag, ...)')
@@ -241,7 +252,7 @@ def check_dot(q, x, joined, options):
     if x.size(joined[0]) != q.shape[1]: raise fault(ShapeMismatch, f'dot over {joined[0]!r}: sizes differ', x=x, w=q, help=f'{joined[0]!r} is {x.size(joined[0])} in x and {q.shape[1]} in w')
     if x.dtype != 'f32': raise fault(DTypeError, f'dot of {x.dtype} with blocks', x=x, w=q, help="x.to('f32')")
 
-# %% ../../nbs/25a_blocks.ipynb #f42e08b7
+# %% ../../nbs/25a_blocks.ipynb #8b6a778a
 def shared_axis(q, x):
     "x @ q: dot over the one axis both have."
     both = [t for t in x.tags if t in q.tags] if isinstance(x, Tensor) else []
@@ -252,6 +263,7 @@ def wrong_side(q, x): raise fault(TagError, 'blocks stand on the right of @', q=
 
 BlockTensor.__rmatmul__, BlockTensor.__matmul__ = shared_axis, wrong_side
 
+# %% ../../nbs/25a_blocks.ipynb #aa60ddef
 @patch_blocks
 def with_activation(self:BlockTensor, kind):
     "The same blocks, with x in products left as it is ('f32') or rounded as the format has it ('q8'); a view."
@@ -260,9 +272,10 @@ def with_activation(self:BlockTensor, kind):
     q.activation = 'f32' if kind == 'f32' and self.dtype.activation else self.dtype.activation
     return q
 
-# %% ../../nbs/25a_blocks.ipynb #fc60fccb
+# %% ../../nbs/25a_blocks.ipynb #092151d8
 LAYOUTS = {'q8_0': 'q8_0x4', 'q6_k': 'q6_kx4', 'q5_k': 'q5_kx4', 'q4_k': 'q4_kx4'}     # format -> its layout
 
+# %% ../../nbs/25a_blocks.ipynb #ee60e85a
 class PackedBlocks(PackedWeight):
     "A quantised weight unpacked to one byte per code: x.dot(packed, tag)."
     __slots__ = ('dtype', 'activation')
@@ -294,7 +307,7 @@ def pack(self:BlockTensor,
     p.dtype, p.activation = self.dtype, self.activation
     return p
 
-# %% ../../nbs/25a_blocks.ipynb #4f0b28be
+# %% ../../nbs/25a_blocks.ipynb #9916b58b
 def prepared(p, x, tag, rms_norm, gate):
     "The rows of x, normalised or gated as asked."
     if rms_norm is not None and gate is not None: raise fault(OptionError, 'dot: rms_norm and gate at once', x=x, w=p, help='one of them; do the other first')
@@ -304,6 +317,7 @@ def prepared(p, x, tag, rms_norm, gate):
     if isinstance(gate, tuple) and len(gate) == 2 and gate[0] == 'geglu_quant' and isinstance(gate[1], Tensor): return gelu_gated(p, x, gate[1])
     raise fault(OptionError, 'dot: an unknown gate', x=x, w=p, help="'swiglu' (x holds gate and value side by side) or ('geglu_quant', gate)")
 
+# %% ../../nbs/25a_blocks.ipynb #cd5a73d7
 def normalised(p, x, tag, rms_norm):
     "x / sqrt(mean(x^2) + eps) * weight, row by row."
     weight, eps = rms_norm
@@ -312,6 +326,7 @@ def normalised(p, x, tag, rms_norm):
     p.refuse_graph(x=x, w=p, weight=weight)
     return kernels.rms_norm(x.data, float(eps))[0] * weight.data
 
+# %% ../../nbs/25a_blocks.ipynb #be7f5a58
 def gelu_gated(p, x, gate):
     "x gelu(gate), the gelu by ggml's 16-bit table; for q8_0 weights."
     if p.layout != 'q8_0x4': raise fault(OptionError, f"dot: gate=('geglu_quant', ...) is for q8_0 weights, this one is {p.layout}", x=x, w=p, help='gate first: x.gated(gate, "geglu"), then dot')
