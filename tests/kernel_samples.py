@@ -252,7 +252,7 @@ of_image = lambda make, tol=0: seen_by(lambda s, m, h, w, c, g: make(s, m, h, w,
 half = lambda n: (n + 1) // 2
 planes = lambda m, h, w, c: np.zeros((16, m * half(h) * half(w) * c), 'f4')
 SAMPLES.update(
-    tiles_=of_image(lambda s, m, h, w, c: [planes(m, h, w + 2, c), s.mild(m, h, w * c), c, 1, 2, half(h), half(w + 2)]), tiles_of_gradient_=of_image(lambda s, m, h, w, c: [planes(m, h, w, c), s.mild(m, h, w * c), c]),
+    tiles_=of_image(lambda s, m, h, w, c: [planes(m, h, w + 2, c), s.mild(m, h, w * c), c, 1, 2, half(h), half(w + 2)]),
     untiled_=of_image(lambda s, m, h, w, c: [np.zeros((m, h, w * c), 'f4'), s.mild(*planes(m, h, w, c).shape), s.unit(c), 1], 1e-6),
     doubled=of_image(lambda s, m, h, w, c: [s.any(m, h, w * c), c]), doubled_back=of_image(lambda s, m, h, w, c: [s.mild(m, 2 * h, 2 * w * c), c]),
     prelu=matrices(lambda s, shape: [s.any(*shape), s.unit(shape[1])]), prelu_back=matrices(lambda s, shape: [s.unit(*shape), s.mild(*shape), s.unit(shape[1])], 1e-4),

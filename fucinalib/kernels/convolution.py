@@ -85,9 +85,6 @@ def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
 
 # Winograd's F(2x2, 3x3): tiles of 4x4 that overlap by two become 16 planes, planes become 2x2 results
 
-ALONG = np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]], 'f4')     # mixes four pixels
-BACK = np.array([[1, 1, 1, 0], [0, 1, -1, -1]], 'f4')                                     # two results of four products
-
 
 @kernel(inplace=(0,))
 @quiet
@@ -114,18 +111,3 @@ def untiled_(y, v, bias, relu):
     y[...] = full.reshape(m, 2 * th, 2 * tw * c)[:, :oh, :ow * c]
     if relu: np.maximum(y, y.dtype.type(0), out=y)
     return y
-
-@kernel(inplace=(0,))
-@quiet
-def tiles_of_gradient_(v, g, c):
-    "The adjoint of untiled_ without bias: 16 planes of a gradient in images, into v."
-    m, oh, ow = len(g), g.shape[1], g.shape[2] // c
-    th, tw = (oh + 1) // 2, (ow + 1) // 2
-    full = np.zeros((m, 2 * th, 2 * tw, c), g.dtype)
-    full[:, :oh, :ow] = g.reshape(m, oh, ow, c)
-    a, b = full[:, ::2], full[:, 1::2]
-    planes = v.reshape(4, 4, m, th, tw, c)
-    for i, rows in enumerate((a, a + b, a - b, -b)):                # m th 2tw c
-        p, q = rows[:, :, ::2], rows[:, :, 1::2]
-        planes[i, 0], planes[i, 1], planes[i, 2], planes[i, 3] = p, p + q, p - q, -q
-    return v

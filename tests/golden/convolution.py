@@ -138,7 +138,7 @@ CASES = [
     case('avg_pool2d', 'h=5 w=6 c=3', 3, 1, 2, torch=onnx('AveragePool', kernel_shape=[3, 3], strides=[1, 1], pads=[2, 2, 2, 2], count_include_pad=0), **ort),
     case('avg_pool2d', 'h=7 w=4 c=2', (4, 2), (3, 1), (3, 1), torch=onnx('AveragePool', kernel_shape=[4, 2], strides=[3, 1], pads=[3, 1, 3, 1], count_include_pad=0), **ort),
     case('max_pool2d', 'h=5 w=6 c=3', 3, 2, 2, torch=onnx('MaxPool', kernel_shape=[3, 3], strides=[2, 2], pads=[2, 2, 2, 2]), **ort),
-    case('max_pool2d', fl.Tensor(np.full((4, 5, 2), -np.inf), 'h w c'), (2, 3), 1, (1, 2), torch=onnx('MaxPool', kernel_shape=[2, 3], strides=[1, 1], pads=[1, 2, 1, 2]), **ort),
+    case('max_pool2d', fl.Tensor(np.full((4, 5, 2), -np.inf), 'h w c'), 3, 1, 1, torch=pool(F and F.max_pool2d, 3, 1, 1)),
     case('conv1d', 'time=9 c=4', 'tap=3 c=2 out=6', 'time', 'tap', groups=2, causal=True, dilation=2, torch=lambda x, w: onnx('Conv', row, pads=[4, 0], dilations=[2], group=2)(x, w.permute(2, 1, 0)), **ort),
     case('conv2d', 'h=6 w=5 c=4', 'o=4 kh=3 kw=2 c=1', 'o=4', stride=(2, 3), padding=(4, 3), groups=4, torch=lambda x, w, b: onnx('Conv', pads=[4, 3, 4, 3], strides=[2, 3], group=4)(x, w.permute(0, 3, 1, 2), b), **ort),
     case('conv_transpose1d', 'time=5 c=2', 'c=2 out=3 tap=4', 'time', 'tap', 'out=3', stride=3, padding=3, torch=lambda x, w, b: onnx('ConvTranspose', row, pads=[3, 3], strides=[3])(x, w, b), **ort),
