@@ -78,11 +78,3 @@ def test_short_numbers_round_once(half):
     x, w = fl.randn('r d', (4, 64), seed=1).to(half), fl.ones('d', (64,)).to(half)
     assert x.layer_norm('d').tolist() == x.to('f32').layer_norm('d').to(half).tolist()
     assert x.rms_norm('d', weight=w).dtype == half
-
-@pytest.mark.parametrize('names,help', [('row col', "x.merge('both', 'row col')"), ('', 'the axes are row col')])
-def test_one_axis_is_one(names, help):
-    "Norms, and their neighbours that go along one axis, take no second name."
-    x = C(np.ones((2, 3), 'f4'), 'row col')
-    for f in (x.rms_norm, x.layer_norm, x.standardize, x.cumsum, x.cumprod, lambda t: x.segment_sum(t, [0, 2]), lambda t: x.split_gated('glu', t)):
-        with pytest.raises(TagError) as e: f(names)
-        assert 'takes one axis' in str(e.value) and help in str(e.value)

@@ -7,7 +7,7 @@ __all__ = ['PAD2D', 'BY', 'joinable', 'compare', 'concat', 'stack', 'repeat', 'f
            'constant_pad2d', 'zero_pad2d', 'flip', 'roll', 'flipped', 'turned', 'sections', 'moved_by', 'roll_by',
            'shift_by', 'diag_embed', 'diag', 'trace']
 
-# %% ../../nbs/15a_movement.ipynb #9229f3c0
+# %% ../../nbs/15a_movement.ipynb #5c1d744d
 import builtins, itertools, operator
 import numpy as np
 from .. import kernels
@@ -15,16 +15,16 @@ from ..autograd import Part, Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault
 from .pointwise import number
 from .structure import ALL, one_new, strided, whole, writable_diagonal
-from ..tags import align, locate, parse, without
+from ..tags import align, axis_of, locate, parse, without
 from ..tensor import Tensor, ingest
 
-# %% ../../nbs/15a_movement.ipynb #ed5df284
+# %% ../../nbs/15a_movement.ipynb #e3914edb
 def joinable(tensors, op, tag=None):
     "The arrays of `tensors`, which have the tags, number type and, but for the axis `tag`, the sizes of the first; and the place of that axis."
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors): raise fault(OptionError, f'{op} wants a list of tensors', tensors=tensors, help=f'{op}([a, b], ...)')
     if not tensors: raise fault(InvalidShape, f'{op} of nothing', help='a tensor holds at least one value; give at least one tensor')
     first = tensors[0]
-    i = None if tag is None else locate(first, op, tag)[0]
+    i = None if tag is None else axis_of(first, op, tag)
     for k, t in enumerate(tensors):
         if t.tags != first.tags or t.data.dtype != first.data.dtype or t.data.shape != first.data.shape: compare(op, first, t, k, i)
     return [t.data for t in tensors], i
@@ -69,7 +69,7 @@ def stack(tensors:list[Tensor],  # at least one; equal tags and sizes
     for k, a in enumerate(arrays): y[place + (k,)] = a
     return y, parse(first.tags[:at] + (tag,) + first.tags[at:]), tuple([entry(k) for k in range(len(arrays))])
 
-# %% ../../nbs/15a_movement.ipynb #b4937508
+# %% ../../nbs/15a_movement.ipynb #6c5255da
 @op('movement', view=True, samples=[Sample('d=3', 'd', 2), Sample('row=2 col=3', 'row', 3), Sample('d=2', 'd', 1)], torch='torch.Tensor.repeat',
     mistakes=[(InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 0)), (TagError, lambda f: f(Tensor([1.], 'd'), 'e', 2)), (OptionError, lambda f: f(Tensor([1.], 'd'), 'd', 1.5))])
 def repeat(x:Tensor,  # any tags
@@ -77,14 +77,14 @@ def repeat(x:Tensor,  # any tags
            n,         # how many times; 1 gives a view
           )->Tensor:
     "An axis n times back to back. Unlike np.repeat, which repeats each entry."
-    (i,), n, shape = locate(x, 'repeat', tag), whole(x, 'repeat', n, 'n'), x.shape
+    i, n, shape = axis_of(x, 'repeat', tag), whole(x, 'repeat', n, 'n'), x.shape
     if n < 1: raise fault(InvalidShape, f'repeat of {x.tags[i]!r}: {n} times', x=x, help='a tensor holds at least one value')
     if n == 1: return x.data.view(), x.tags, (lambda g: g,)
     turns = shape[:i] + (n,) + shape[i:]
     y = np.broadcast_to(np.expand_dims(x.data, i), turns).reshape(shape[:i] + (n * shape[i],) + shape[i + 1:])
     return np.ascontiguousarray(y), x.tags, (lambda g: g.reshape(turns).sum(i),)
 
-# %% ../../nbs/15a_movement.ipynb #b6b14469
+# %% ../../nbs/15a_movement.ipynb #39e94ef0
 def filler(x, op, value):
     "`value` as one that x can hold."
     if x.dtype.is_bool and isinstance(value, (bool, np.bool_)): return bool(value)
@@ -109,7 +109,7 @@ def pad(x:Tensor,  # any tags
         value=0.,  # what they are
        )->Tensor:
     "Constant values in front of and behind an axis."
-    (i,), before, after = locate(x, 'pad', tag), whole(x, 'pad', before, 'before'), whole(x, 'pad', after, 'after')
+    i, before, after = axis_of(x, 'pad', tag), whole(x, 'pad', before, 'before'), whole(x, 'pad', after, 'after')
     if before < 0 or after < 0: raise fault(InvalidShape, f'pad of {x.tags[i]!r}: {before} before, {after} after', x=x, help='x.narrow(...) and x.slice(...) cut')
     y, _, there = framed(x.data, [(before, after) if k == i else (0, 0) for k in range(x.ndim)], filler(x, 'pad', constant(x, value)))
     return y, x.tags, (lambda g: g[there],)
@@ -163,14 +163,14 @@ def flip(x:Tensor,  # any tags
     if not over: raise fault(TagError, 'flip of no axis', x=x, help=f'x.flip({(x.tags or ("d",))[0]!r})')
     return flipped(x.data, over), x.tags, (lambda g: flipped(g, over),)
 
-# %% ../../nbs/15a_movement.ipynb #8d70d236
+# %% ../../nbs/15a_movement.ipynb #9e93131b
 @op('movement', half='native', samples=[Sample('d=5', 'd', 2), Sample('row=2 col=3', 'col', -1), Sample('d=3', 'd', 30)], torch='torch.roll', mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e', 1)), (OptionError, lambda f: f(Tensor([1.], 'd'), 'd', .5))])
 def roll(x:Tensor,  # any tags
          tag,       # axis to turn
          shift,     # how far forward; negative ones turn back
         )->Tensor:
     "An axis turned in a circle: entry i moves to i + shift, around the end."
-    (i,), shift = locate(x, 'roll', tag), whole(x, 'roll', shift, 'shift')
+    i, shift = axis_of(x, 'roll', tag), whole(x, 'roll', shift, 'shift')
     s = shift % x.shape[i]
     return turned(x.data, i, s), x.tags, (lambda g: turned(g, i, -s % g.shape[i]),)
 
@@ -218,7 +218,7 @@ def moved_by(a, i, by, value=None):
     windows = strided(wide, (len(rows), wide.shape[1] - n + 1, n), (wide.strides[0], a.itemsize, a.itemsize))
     return np.ascontiguousarray(np.moveaxis(windows[np.arange(len(rows)), start].reshape(m.shape), -1, i))
 
-# %% ../../nbs/15a_movement.ipynb #83fc0335
+# %% ../../nbs/15a_movement.ipynb #35d03f87
 BY = [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'r c'), 'c', [1, 2])), (DTypeError, lambda f: f(Tensor([[1., 2.]], 'r c'), 'c', [.5])), (TagError, lambda f: f(Tensor([[1., 2.]], 'r c'), 'c', Tensor([1], 'c'))), (TagError, lambda f: f(Tensor([1.], 'd'), 'e', [1]))]
 
 @op('movement', half='native', samples=[Sample('row=3 col=4', 'col', [0, 1, -2]), Sample('col=4 row=2', 'col', lambda: Tensor([1, 3], 'row')), Sample('d=3', 'd', 1)], mistakes=BY)
@@ -227,7 +227,7 @@ def roll_by(x:Tensor,  # any tags
             offsets,   # how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
            )->Tensor:
     "Every section along an axis turned in a circle by an offset of its own."
-    (i,) = locate(x, 'roll_by', tag)
+    i = axis_of(x, 'roll_by', tag)
     by = sections(x, 'roll_by', i, offsets)
     return moved_by(x.data, i, by), x.tags, (lambda g: moved_by(g, i, -by),)
 
@@ -238,11 +238,11 @@ def shift_by(x:Tensor,  # any tags
              value=0.,  # what fills the gap
             )->Tensor:
     "Every section along an axis moved by an offset of its own; values fall off the end, `value` fills the gap."
-    (i,) = locate(x, 'shift_by', tag)
+    i = axis_of(x, 'shift_by', tag)
     by, value = sections(x, 'shift_by', i, offsets), filler(x, 'shift_by', constant(x, value))
     return moved_by(x.data, i, by, value), x.tags, (lambda g: moved_by(g, i, -by, 0),)
 
-# %% ../../nbs/15a_movement.ipynb #0daf9abd
+# %% ../../nbs/15a_movement.ipynb #3e8a1f4f
 @op('movement', half='native', samples=[Sample('d=3', 'd', 'row col'), Sample('t=2 d=3 s=2', 'd', 'd e')], torch='torch.diag_embed',
     mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'd', 'row')), (TagError, lambda f: f(Tensor([[1.]], 't d'), 'd', 'row t')), (TagError, lambda f: f(Tensor([1.], 'd'), 'e', 'row col'))])
 def diag_embed(x:Tensor,  # any tags
@@ -250,7 +250,7 @@ def diag_embed(x:Tensor,  # any tags
                tags,      # its two new names, 'row col': row in its place, col at the end
               )->Tensor:
     "One axis as the diagonal of a square of zeros."
-    (i,), new = locate(x, 'diag_embed', tag), parse(tags)
+    i, new = axis_of(x, 'diag_embed', tag), parse(tags)
     if len(new) != 2: raise fault(TagError, f'diag_embed: {len(new)} names for the two axes of a square', x=x, help=f"x.diag_embed({x.tags[i]!r}, 'row col')")
     row, col = [one_new(x, 'diag_embed', t, (x.tags[i],)) for t in new]
     y = np.zeros(x.shape + (x.shape[i],), x.data.dtype)

@@ -7,12 +7,12 @@ __all__ = ['PAIRS', 'CLASH', 'APART', 'RAW', 'same', 'pair', 'folder', 'fold', '
            'add', 'sub', 'mul', 'real', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'assigned', 'writable',
            'add_', 'mul_', 'last_axis_vector', 'bias_add', 'bias_add_']
 
-# %% ../../nbs/10_pointwise.ipynb #87405391
+# %% ../../nbs/10_pointwise.ipynb #b2f4b1c0
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView, did_you_mean, fault
-from ..tags import align, locate, meeting
+from ..tags import align, axis_of, meeting
 from ..tensor import Tensor, patch, wrap
 
 # %% ../../nbs/10_pointwise.ipynb #36099af4
@@ -229,10 +229,10 @@ def mul_(x:Tensor,  # changed in place
     kernels.mul_scalar_(x.data, number(s, x, 'mul_'))
     return x
 
-# %% ../../nbs/10_pointwise.ipynb #73ca215f
+# %% ../../nbs/10_pointwise.ipynb #2238f7b0
 def last_axis_vector(x, vector, tag, op):
     "`vector` as an array that fits the last axis of x, which must be `tag`."
-    if locate(x, op, tag)[0] != x.ndim - 1: raise fault(UnsupportedView, f'{op}: {tag!r} is not the last axis', x=x, help='x.add(bias) meets by name wherever the axis is')
+    if axis_of(x, op, tag) != x.ndim - 1: raise fault(UnsupportedView, f'{op}: {tag!r} is not the last axis', x=x, help='x.add(bias) meets by name wherever the axis is')
     v = np.asarray(vector, x.data.dtype)
     if v.shape != x.shape[-1:]: raise fault(ShapeMismatch, f'{op} over {tag!r}: sizes differ', x=x, vector=v, help=f'give {x.shape[-1]} values')
     return v

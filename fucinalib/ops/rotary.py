@@ -6,7 +6,7 @@
 __all__ = ['MODES', 'PART', 'AxisRange', 'RopeTable', 'numbered', 'paired', 'base', 'per_pair', 'rope_table', 'counted',
            'factors', 'seen', 'turned', 'rope', 'yarn_inv_freqs']
 
-# %% ../../nbs/21_rotary.ipynb #073ed7af
+# %% ../../nbs/21_rotary.ipynb #73813c12
 import math, numbers
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +16,7 @@ from ..autograd import Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from .construction import whole
 from .unary import floats
-from ..tags import locate
+from ..tags import axis_of
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/21_rotary.ipynb #dc38dc8d
@@ -169,7 +169,7 @@ def turned(a, spot, feature, cos, sin, mode, sign):
     y = kernels.rope_half(v, cos, sin, sign) if mode == 'half' else kernels.rope_pairs(v, cos, sin, lo, sign)
     return y.reshape(sizes).transpose(home)
 
-# %% ../../nbs/21_rotary.ipynb #f6d026e3
+# %% ../../nbs/21_rotary.ipynb #5a2f26fa
 PART = rope_table([0, 3, 1], 4)
 
 @op('rotary', samples=[Sample('seq=3 d=4', 'seq', 'd', 10000.), Sample('seq=3 d=6', 'seq', 'd', 100., 'interleaved', positions=[-2, 7, 0]), Sample('seq=3 d=6', 'seq', 'd', PART), Sample('seq=3 d=6', 'seq', 'd', PART, mode='interleaved'),
@@ -187,8 +187,7 @@ def rope(x:Tensor,         # any tags
         )->Tensor:
     "Pairs of features turned by angles that grow with the position. A table for fewer features than there are turns the first (in 'interleaved_tail' the last) and leaves the rest."
     floats(x, 'rope')
-    spot, = locate(x, 'rope', position)
-    axis, = locate(x, 'rope', feature)
+    spot, axis = axis_of(x, 'rope', position), axis_of(x, 'rope', feature)
     if spot == axis: raise fault(TagError, f'rope: {feature!r} is the axis of positions and of features', x=x, help="x.rope('seq', 'd', 10000.0)")
     if mode not in MODES: raise fault(OptionError, f'rope: mode {mode!r}', x=x, help=did_you_mean(mode, MODES))
     d = x.shape[axis]
