@@ -21,27 +21,28 @@ def _start(q, x, top, t, b, i0, h, n, scale):
             x[t + r, d] = q[b, i0 + r, h, d] * scale
 
 def _scores(s, x, kt, t, at, n, depth):
+    left, right = x[t:t + 64], kt[at:at + depth]
     for r in range(n):
         row = s[t + r]
         for j in range(64):
             row[j] = np.float32(0)
         for p in range(0, depth, 8):
-            a0 = x[t + r, p]
-            a1 = x[t + r, p + 1]
-            a2 = x[t + r, p + 2]
-            a3 = x[t + r, p + 3]
-            a4 = x[t + r, p + 4]
-            a5 = x[t + r, p + 5]
-            a6 = x[t + r, p + 6]
-            a7 = x[t + r, p + 7]
-            b0 = kt[at + p]
-            b1 = kt[at + p + 1]
-            b2 = kt[at + p + 2]
-            b3 = kt[at + p + 3]
-            b4 = kt[at + p + 4]
-            b5 = kt[at + p + 5]
-            b6 = kt[at + p + 6]
-            b7 = kt[at + p + 7]
+            a0 = left[r, p]
+            a1 = left[r, p + 1]
+            a2 = left[r, p + 2]
+            a3 = left[r, p + 3]
+            a4 = left[r, p + 4]
+            a5 = left[r, p + 5]
+            a6 = left[r, p + 6]
+            a7 = left[r, p + 7]
+            b0 = right[p]
+            b1 = right[p + 1]
+            b2 = right[p + 2]
+            b3 = right[p + 3]
+            b4 = right[p + 4]
+            b5 = right[p + 5]
+            b6 = right[p + 6]
+            b7 = right[p + 7]
             #omp simd
             for j in range(64):
                 row[j] = row[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j] + a4 * b4[j] + a5 * b5[j] + a6 * b6[j] + a7 * b7[j]
@@ -49,25 +50,26 @@ def _scores(s, x, kt, t, at, n, depth):
 def _mix(acc, s, vb, u, t, at, n, wide):
     "Blocks of 32 columns, so that the inner loop has a known length."
     for e in range(0, wide * 64, 64):
+        tile, right = s[t:t + 64], vb[at + e:at + e + 64]
         for r in range(n):
             row = acc[u + e + r]
             for p in range(0, 64, 8):
-                a0 = s[t + r, p]
-                a1 = s[t + r, p + 1]
-                a2 = s[t + r, p + 2]
-                a3 = s[t + r, p + 3]
-                a4 = s[t + r, p + 4]
-                a5 = s[t + r, p + 5]
-                a6 = s[t + r, p + 6]
-                a7 = s[t + r, p + 7]
-                b0 = vb[at + e + p]
-                b1 = vb[at + e + p + 1]
-                b2 = vb[at + e + p + 2]
-                b3 = vb[at + e + p + 3]
-                b4 = vb[at + e + p + 4]
-                b5 = vb[at + e + p + 5]
-                b6 = vb[at + e + p + 6]
-                b7 = vb[at + e + p + 7]
+                a0 = tile[r, p]
+                a1 = tile[r, p + 1]
+                a2 = tile[r, p + 2]
+                a3 = tile[r, p + 3]
+                a4 = tile[r, p + 4]
+                a5 = tile[r, p + 5]
+                a6 = tile[r, p + 6]
+                a7 = tile[r, p + 7]
+                b0 = right[p]
+                b1 = right[p + 1]
+                b2 = right[p + 2]
+                b3 = right[p + 3]
+                b4 = right[p + 4]
+                b5 = right[p + 5]
+                b6 = right[p + 6]
+                b7 = right[p + 7]
                 #omp simd
                 for d in range(32):
                     row[d] = row[d] + a0 * b0[d] + a1 * b1[d] + a2 * b2[d] + a3 * b3[d] + a4 * b4[d] + a5 * b5[d] + a6 * b6[d] + a7 * b7[d]
