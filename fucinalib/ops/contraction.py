@@ -5,15 +5,16 @@
 # %% auto #0
 __all__ = ['CALL', 'CALLS', 'SMALL', 'MANY', 'CLASH', 'Groups', 'groups', 'fuse', 'fits', 'layouts', 'View', 'view', 'cheapest',
            'reader', 'runner', 'which', 'lanewise', 'special', 'Clash', 'Plan', 'plan', 'contract', 'by_type',
-           'largest', 'linked', 'suits', 'mixed', 'clash', 'record', 'dot_tags', 'lacking', 'dot', 'prepared',
+           'largest', 'linked', 'suits', 'unsuited', 'clash', 'record', 'dot_tags', 'lacking', 'dot', 'prepared',
            'matmul_operator', 'add_dot', 'thinned', 'two', 'equation', 'many', 'einsum']
 
-# %% ../../nbs/14_contraction.ipynb #f7b1851f
+# %% ../../nbs/14_contraction.ipynb #709d61c8
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 import numpy as np
 from ..kernels.pointwise import quiet
+from .pointwise import mixed
 from .reductions import along, lanes, total
 from .. import kernels
 from ..autograd import Sample, op
@@ -227,26 +228,26 @@ def largest(a):
     if a.dtype.itemsize <= 2: return -int(np.iinfo(a.dtype).min) or int(np.iinfo(a.dtype).max)
     return max(abs(int(a.min())), abs(int(a.max())))
 
-# %% ../../nbs/14_contraction.ipynb #1ab195ad
+# %% ../../nbs/14_contraction.ipynb #885f31a8
 def linked(op, x, w, out):
     "Array, tags and rules of the contraction of two tensors to the tags `out`."
     a, b, p, q = x.data, w.data, x.tags, w.tags
-    if (a.dtype != b.dtype or a.dtype.char not in 'fd') and not suits(x, w): raise mixed(op, x, w)
+    if (a.dtype != b.dtype or a.dtype.char not in 'fd') and not suits(x, w): raise unsuited(op, x, w)
     try: y = contract(a, p, b, q, out, op)
     except Clash as e: raise clash(op, x, w, e.args[0]) from None
     return y, out, (lambda g: contract(g, out, b, q, p, f'{op}, gradient of x', ('g', 'w')),
                     lambda g: contract(g, out, a, p, q, f'{op}, gradient of w', ('g', 'x')))
 
-# %% ../../nbs/14_contraction.ipynb #d6a232dc
+# %% ../../nbs/14_contraction.ipynb #da97cf33
 def suits(x, w):
     "Whether the number types may be multiplied: equal and not f8, or a 16-bit weight that is widened to f32."
     a, b = x.data.dtype, w.data.dtype
     return a == b and a not in F8 or a.char == 'f' and b in HALF
 
-def mixed(op, x, w):
-    "The error for two operands of different number type."
+def unsuited(op, x, w):
+    "The error for two operands that `suits` refuses."
     if x.dtype == w.dtype: return fault(DTypeError, f'{op} of {x.dtype} values, which are only stored', x=x, w=w, help="x.to('f32') computes with them")
-    return fault(DTypeError, f'{op} of {x.dtype} and {w.dtype}', x=x, w=w, help=f'number types never mix silently: w.to({str(x.dtype)!r})')
+    return mixed(x, w, op, 'w')
 
 def clash(op, x, w, tag, name='w'):
     "The error for two sizes of one shared axis."
@@ -318,7 +319,7 @@ def matmul_operator(x, w):
 
 Tensor.__matmul__ = matmul_operator
 
-# %% ../../nbs/14_contraction.ipynb #1d977209
+# %% ../../nbs/14_contraction.ipynb #c6594501
 @op('contraction', samples=[Sample('m=2 n=3', 'm=2 k=2', 'k=2 n=3', 'k'), Sample('m=2 n=3', 'k=2 m=2', 'n=3 k=2', 'k')], torch='torch.addmm',
     mistakes=[(TagError, lambda f: f(Tensor([1., 2.], 'n'), Tensor([[1., 2.]], 'm k'), Tensor([[1.], [2.]], 'k n'), 'k')),
               (ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'm n'), Tensor([[1., 2.]], 'm k'), Tensor([[1.], [2.]], 'k n'), 'k'))])
@@ -332,7 +333,7 @@ def add_dot(x:Tensor,    # has the tags of the product, in its order
     out = dot_tags(a.tags, w.tags, joined)
     if out is None: raise lacking('add_dot', a, w, joined)
     if x.tags != out: raise fault(TagError, f'add_dot: the product has the axes {" ".join(out)}', x=x, a=a, w=w, help='x.add(a.dot(w, ...)) meets by name and broadcasts')
-    if x.data.dtype != a.data.dtype: raise mixed('add_dot', a, x)
+    if x.data.dtype != a.data.dtype: raise mixed(x, a, 'add_dot', 'a')
     if not x.dtype.is_float: raise fault(DTypeError, f'add_dot of {x.dtype}', x=x, help='x.add(a.dot(w, ...)) adds up in i64')
     y, _, rules = linked('add_dot', a, w, out)
     if y.shape != x.shape:
@@ -350,12 +351,12 @@ def thinned(x, other, out):
     shape = a.shape
     return total(a, spare), tuple([t for i, t in enumerate(tags) if i not in spare]), lambda g: np.broadcast_to(np.expand_dims(g, spare), shape)
 
-# %% ../../nbs/14_contraction.ipynb #c309332b
+# %% ../../nbs/14_contraction.ipynb #a71a5969
 def two(x, w, out):
     "Array, tags and rules of x.einsum(w, out)."
     (a, p, grow_x), (b, q, grow_w) = thinned(x, w.tags, out), thinned(w, x.tags, out)
     if p == x.tags and q == w.tags: return linked('einsum', x, w, out)
-    if not suits(x, w): raise mixed('einsum', x, w)
+    if not suits(x, w): raise unsuited('einsum', x, w)
     try: y = contract(a, p, b, q, out, 'einsum')
     except Clash as e: raise clash('einsum', x, w, e.args[0]) from None
     return y if y.dtype.kind == 'i' else y.astype(x.data.dtype, copy=False), out, (lambda g: grow_x(contract(g, out, b, q, p, 'einsum, gradient of x', ('g', 'w'))),

@@ -169,12 +169,12 @@ def linear_losses(a,        # (rows, d)
         send_back(kernels.cross_entropy_backward(z, g[at], y[at], top, share, smooth), a, w, at, gx, gw)
     return losses
 
-# %% ../../nbs/19_losses.ipynb #b8b2727f
+# %% ../../nbs/19_losses.ipynb #04ad1798
 def linear_operands(x, weight, op):
     "The two arrays of x @ weight.T with the last axis of both in common, x as a matrix."
     floats(x, op)
     if not isinstance(weight, Tensor): raise fault(DTypeError, f'{op}: the weight is a {type(weight).__name__}', x=x, help="a tensor 'class shared' of real numbers")
-    if weight.dtype != x.dtype: raise mixed(x, weight, op)
+    if weight.dtype != x.dtype: raise mixed(x, weight, op, 'weight')
     if weight.ndim != 2: raise fault(TagError, f'{op}: a weight has two axes', x=x, weight=weight, help='classes first, then the axis it shares with x')
     if not x.ndim or x.tags[-1] != weight.tags[1]: raise fault(TagError, f'{op}: the last axis of x is not the last of the weight', x=x, weight=weight, help='the shared axis comes last on both; permute brings it there')
     if weight.tags[0] in x.tags: raise fault(TagError, f'{op}: x has an axis {weight.tags[0]!r} too', x=x, weight=weight, help=renaming('x', weight.tags[0], weight.tags[0] + '2'))
@@ -300,7 +300,7 @@ def linear_distill(x:Tensor,          # 'row d'
     if gx is not None: gx[there] = few
     return a.dtype.type(losses[np.argsort(order)].sum(dtype='f8') * scale), (), times(gradients)
 
-# %% ../../nbs/19_losses.ipynb #5eeb9512
+# %% ../../nbs/19_losses.ipynb #e7109d78
 def target_for(x, target, op):
     "The array of the target in the order of x."
     floats(x, op)
@@ -308,7 +308,7 @@ def target_for(x, target, op):
     if set(target.tags) != set(x.tags): raise fault(ShapeMismatch, f'{op}: the target has other axes than x', x=x, target=target, help='nothing is broadcast here: target.broadcast_to repeats it, x.squeeze removes an axis of size 1')
     t = align(target.data, target.tags, x.tags)
     if t.shape != x.shape: raise fault(ShapeMismatch, f'{op}: sizes differ', x=x, target=target, help='a target has one value for each of x; nothing is broadcast here')
-    if target.dtype != x.dtype: raise mixed(x, target, op)
+    if target.dtype != x.dtype: raise mixed(x, target, op, 'target')
     return t
 
 def paired(x, target, op, reduction, kernel, dx, dt, *numbers):

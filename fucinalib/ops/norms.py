@@ -17,7 +17,7 @@ from .unary import floats
 from ..tags import axis_of
 from ..tensor import Tensor
 
-# %% ../../nbs/20_norms.ipynb #60302182
+# %% ../../nbs/20_norms.ipynb #021fade0
 def as_rows(a, axis):
     "`a` as (rows, n), contiguous, with `axis` as its columns."
     last = a if axis == a.ndim - 1 else np.moveaxis(a, axis, -1)
@@ -41,7 +41,7 @@ def per_column(x, op, tag, **given):
         if t is None: found.append(None); continue
         if not isinstance(t, Tensor) or t.tags != (tag,): raise fault(TagError, f'{op}: {name} has the one axis {tag!r}', x=x, **{name: t}, help=f'Tensor(values, {tag!r})')
         if t.shape != (x.size(tag),): raise fault(ShapeMismatch, f'{op} over {tag!r}: sizes differ', x=x, **{name: t}, help=f'{tag!r} is {x.size(tag)} in x')
-        if t.dtype != x.dtype: raise mixed(x, t, op)
+        if t.dtype != x.dtype: raise mixed(x, t, op, name)
         found.append(t.data)
     return found
 

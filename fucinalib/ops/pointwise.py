@@ -44,7 +44,7 @@ def fold(g, tags, own, size):
     left = [t for i, t in enumerate(tags) if i not in over]
     return g.transpose([left.index(t) for t in own if t in left]).reshape(size)
 
-# %% ../../nbs/10_pointwise.ipynb #0bbe8641
+# %% ../../nbs/10_pointwise.ipynb #d35afddd
 def number(value, x, op):
     "A Python or NumPy number as one of x's type. DTypeError if the type cannot hold it."
     kind = x.data.dtype.kind
@@ -69,10 +69,10 @@ def finite(value, kind):
     with np.errstate(over='ignore'): near = float(kind.type(value))
     return value if np.isfinite(near) else near
 
-def mixed(x, other, op):
-    "The error for two operands of different number type."
+def mixed(x, other, op, name='other'):
+    "The error for two operands of different number type, the second one called `name`."
     wide = x.dtype if x.dtype.is_float and not other.dtype.is_float else other.dtype
-    return fault(DTypeError, f'{op} of {x.dtype} and {other.dtype}', x=x, other=other, help=f'number types never mix silently: {"other" if wide == x.dtype else "x"}.to({str(wide)!r})')
+    return fault(DTypeError, f'{op} of {x.dtype} and {other.dtype}', **{'x': x, name: other}, help=f'number types never mix silently: {name if wide == x.dtype else "x"}.to({str(wide)!r})')
 
 def no_arithmetic(x, op):
     "The error for arithmetic on truth values."

@@ -72,14 +72,14 @@ def segment_sum(x:Tensor,  # any tags
     less = l._replace(sizes=tuple([len(at) - 1 if i == spot else n for i, n in zip(l.order, l.sizes)]), shape=y.shape)
     return less.unsee(y), x.tags, (lambda g: l.unsee(segment_spread(less.see(g), at)),)
 
-# %% ../../nbs/13a_scans.ipynb #2ace19d8
+# %% ../../nbs/13a_scans.ipynb #f6fb0905
 def decays(x, decay):
     "The array of `decay` with the axes of x, each full or 1. TagError, ShapeMismatch."
     if not isinstance(decay, Tensor): raise fault(DTypeError, f'linear_recurrence: the decay is a {type(decay).__name__}', x=x, decay=decay, help=f'a tensor; of one number: Tensor({decay!r})')
     for t in decay.tags:
         if t not in x.tags: raise fault(TagError, f'linear_recurrence: x has no axis {t!r}', x=x, decay=decay, help=did_you_mean(t, x.tags, 'the axes of x are'))
         if decay.size(t) not in (1, x.size(t)): raise fault(ShapeMismatch, f'linear_recurrence over {t!r}: sizes differ', x=x, decay=decay, help=f'{t!r} is {x.size(t)} in x, so {x.size(t)} or 1 in the decay')
-    if decay.dtype != x.dtype: raise mixed(x, decay, 'linear_recurrence')
+    if decay.dtype != x.dtype: raise mixed(x, decay, 'linear_recurrence', 'decay')
     return align(decay.data, decay.tags, x.tags)
 
 def start(x, tag, initial):
@@ -89,7 +89,7 @@ def start(x, tag, initial):
     if set(initial.tags) != set(left): raise fault(TagError, f'linear_recurrence: the initial state has other axes than x without {tag!r}', x=x, initial=initial, help=f'it needs {" ".join(left) or "no axes"}')
     for t in left:
         if initial.size(t) != x.size(t): raise fault(ShapeMismatch, f'linear_recurrence over {t!r}: sizes differ', x=x, initial=initial, help=f'{t!r} is {x.size(t)} in x and {initial.size(t)} in the initial state')
-    if initial.dtype != x.dtype: raise mixed(x, initial, 'linear_recurrence')
+    if initial.dtype != x.dtype: raise mixed(x, initial, 'linear_recurrence', 'initial')
     return align(initial.data, initial.tags, left), left
 
 # %% ../../nbs/13a_scans.ipynb #cae3da58
