@@ -295,3 +295,21 @@ def test_worked_examples():
     x = C([[[1.], [2.]], [[3.], [4.]]], 'h w c')
     assert x.unfold(2, 2).tolist() == [[1, 2, 3, 4]] and x.max_pool2d(2).item() == 4 and x.avg_pool2d(2).item() == 2.5
     assert C([1., 2., 3.], 't').insert_axis('c').conv1d(C([[1., 10.]], 'c tap'), 't', 'tap', causal=True).data.ravel().tolist() == [10, 21, 32]      # the last tap is the newest value
+
+def test_rules_keep_no_result():
+    "Only relu needs the values of its result, a pool only the winners, unfold nothing."
+    import weakref
+    x, w = fl.param(normal('h w c', 20, 20, 2)), fl.param(normal('o kh kw c', 2, 2, 2, 2))
+    def alive(f):
+        y = f()
+        data, loss = weakref.ref(y.data.base if y.data.base is not None else y.data), y.sum()
+        del y
+        return data() is not None, loss
+    assert not alive(lambda: x.conv2d(w))[0] and alive(lambda: x.conv2d(w, relu=True))[0]
+    assert not alive(lambda: x.max_pool2d(2))[0] and not alive(lambda: x.unfold(2))[0]
+
+def test_windows_of_one_pixel_are_a_copy(no_floor):
+    x = normal('h w c', 3, 4, 2)
+    for name in fl.backends():
+        with fl.use_backend(name):
+            for y in (x.unfold(1), x.max_pool2d(1), x.avg_pool2d(1), x.unfold(1).fold((3, 4), 1)): assert not np.shares_memory(y.data, x.data) and y.data.ravel().tolist() == x.data.ravel().tolist()

@@ -49,7 +49,7 @@ def gather(parts, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, dtype):
 def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "One row for each window: its taps, row by row, each with its channels."
     full = border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
-    return windows(full, kh, kw, sh, sw, dh, dw, oh, ow).reshape(len(x) * oh * ow, kh * kw * c)
+    return np.array(windows(full, kh, kw, sh, sw, dh, dw, oh, ow), order='C').reshape(len(x) * oh * ow, kh * kw * c)     # never a view of x
 
 @kernel(out=lambda col, m, h, w, c, *rest: [((m, h, w * c), col.dtype)])
 @quiet

@@ -58,7 +58,7 @@ def named(x, op, keep, out, count):
     if taken := [t for t in new if t in x.tags[:keep]]: raise fault(TagError, f'{op}: the name {taken[0]!r} is taken', x=x, help='choose another name for the result')
     return x.tags[:keep] + new
 
-# %% ../../nbs/23_convolution.ipynb #2dd7f5d5
+# %% ../../nbs/23_convolution.ipynb #ebb2831e
 KERNEL = [(TagError, lambda f: f(Tensor([[1.]], 'h w'), 1)), (InvalidShape, lambda f: f(Tensor([[[1.]]], 'h w c'), 0)), (InvalidShape, lambda f: f(Tensor([[[1.]]], 'h w c'), 1, 0)), (DTypeError, lambda f: f(Tensor([[[1]]], 'h w c'), 1))]
 
 @op('convolution', samples=[Sample('h=3 w=4 c=2', 2), Sample('b=2 h=3 w=3 c=1', (2, 3), (2, 1), 1), Sample('h=2 w=2 c=1', 1, 1, 0, 'place seen')], torch='torch.nn.functional.unfold',
@@ -73,9 +73,9 @@ def unfold(x:Tensor,           # 'h w c', channels last; more axes in front pass
     v, lead, h, w, c = images(x, 'unfold')
     (kh, kw), (sh, sw), (ph, pw) = pair('unfold', 'kernel', kernel, 1), pair('unfold', 'stride', stride, 1), pair('unfold', 'padding', padding)
     oh, ow = places('unfold', h, kh, sh, ph, x=x), places('unfold', w, kw, sw, pw, x=x)
-    geometry = kh, kw, sh, sw, ph, pw, 1, 1, oh, ow
+    geometry, n = (kh, kw, sh, sw, ph, pw, 1, 1, oh, ow), len(v)
     y = kernels.columns(v, c, *geometry).reshape(*lead, oh * ow, -1)
-    back = lambda g: pictures(kernels.columns_back(np.ascontiguousarray(g).reshape(-1, kh * kw * c), len(v), h, w, c, *geometry), lead, c)
+    back = lambda g: pictures(kernels.columns_back(np.ascontiguousarray(g).reshape(-1, kh * kw * c), n, h, w, c, *geometry), lead, c)
     return y, named(x, 'unfold', x.ndim - 3, out, 2), (back,)
 
 # %% ../../nbs/23_convolution.ipynb #41a5f387
@@ -412,7 +412,7 @@ def fitting(x, w, bias, stride, padding, groups):
     if x.dtype != w.dtype: raise mixed(x, w, 'conv2d')
     return stride, padding, parse(replaced(x, 'conv2d', x.tags[-1], w.tags[0])), None if bias is None else row_of('conv2d', x, bias, w.tags[0], o)
 
-# %% ../../nbs/23_convolution.ipynb #cb953a3b
+# %% ../../nbs/23_convolution.ipynb #996f6202
 IMAGE = Tensor([[[1., 2.]]], 'h w c')
 
 @op('convolution', torch='torch.nn.functional.conv2d',
@@ -444,7 +444,9 @@ def conv2d(x:Tensor,          # 'h w c', channels last; more axes in front pass 
     if tile: y = by_tiles(v, weight_planes(matrix, c) if planes is None else planes, c, ph, pw, oh, ow, b, relu)
     elif groups == 1: y = correlate(v, matrix, c, geometry, b, relu)
     else: finish((y := convolve(v, matrix, c, geometry, groups)).reshape(-1, o), b, relu)
-    above = lambda g: g.reshape(y.shape) if not relu else kernels.relu_backward(np.ascontiguousarray(g).reshape(y.shape), y)
+    shape = y.shape
+    if relu: above = lambda g: kernels.relu_backward(np.ascontiguousarray(g).reshape(shape), y)
+    else: above = lambda g: g.reshape(shape)        # without relu no rule needs y
     def for_x(g):
         g = np.ascontiguousarray(above(g))
         if tile and finite(g): gx = by_tiles(g, weight_planes(turned(matrix, c, 3, 3), o), o, 2 - ph, 2 - pw, h, wide)
