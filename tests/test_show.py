@@ -98,7 +98,7 @@ def test_html_has_axes_and_indices():
     assert cells[-13:] == ['col', '0', '1', 'row', '0', '1', '2', '1', '3', '4', '2', '5', '6'] and 'mean' in cells
     assert 'batch</span><span' in LARGE['u8']._repr_html_() and '… 62 more' in LARGE['u8']._repr_html_() and LARGE['u8']._repr_html_().count('<img') == 2
 
-def test_png_is_a_png(tmp_path):
+def test_png_is_a_png():
     "Decoded by hand: palette, one byte per place, NaN and inf apart."
     import base64, zlib
     a = np.zeros((9, 9), 'f4'); a[0, 0], a[1, 1], a[2, 2], a[3, 3] = np.nan, np.inf, 1, -1
