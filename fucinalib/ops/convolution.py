@@ -193,7 +193,7 @@ def every(g, j, o):
     "Output j of each channel, of o that it has."
     return g if o == 1 else np.ascontiguousarray(g.reshape(*g.shape[:2], -1, o)[..., j]).reshape(*g.shape[:2], -1)
 
-# %% ../../nbs/23_convolution.ipynb #2c3730fe
+# %% ../../nbs/23_convolution.ipynb #e9db3ba6
 def roles(op, x, w, time, tap, groups=1):
     "Places in x: other axes, time, channels; places in w: tap, input, output or None; and the tags of the result."
     (t,), (k,) = locate(x, op, time), locate(w, op, tap)
@@ -229,7 +229,7 @@ def past(x, state, order, rows):
     "The values before x as an array ordered like (others, time, channel). InvalidDataLength unless there are `rows` of them."
     if not isinstance(state, Tensor): state = Tensor(state, x.tags, None if isinstance(state, np.ndarray) else x.dtype)
     if set(state.tags) != set(x.tags): raise fault(TagError, 'conv1d: the state is not like x', x=x, state=state, help=f'the axes of x, {" ".join(x.tags)!r}, with the values before it')
-    if state.dtype != x.dtype: raise mixed(x, state, 'conv1d')
+    if state.dtype != x.dtype: raise mixed(x, state, 'conv1d', 'state')
     a = align(state.data, state.tags, x.tags)
     want = [rows if i == order[-2] else n for i, n in enumerate(x.shape)]
     if list(a.shape) != want: raise fault(InvalidDataLength, f'conv1d: a state of {a.shape[order[-2]]} rows', x=x, state=state, help=f'dilation * (taps - 1) = {rows} rows, oldest first, other sizes as in x')
@@ -248,7 +248,7 @@ def weights_1d(w, spots, c, groups, op, x):
     order, sizes = (k, i, o), [w.shape[n] for n in (k, i, o)]
     return w.data.transpose(order).reshape(-1, w.shape[o]), groups, lambda g: g.reshape(sizes).transpose(np.argsort(order))
 
-# %% ../../nbs/23_convolution.ipynb #7841f53b
+# %% ../../nbs/23_convolution.ipynb #6488510f
 @op('convolution', torch='torch.nn.functional.conv1d',
     samples=[Sample('time=5 c=2', 'tap=2 c=2 out=3', 'time', 'tap'), Sample('time=7 c=2', 'out=2 c=2 tap=3', 'time', 'tap', stride=2, padding=2, dilation=2), Sample('b=2 c=4 time=4', 'tap=2 c=2 out=4', 'time', 'tap', groups=2, causal=True),
              Sample('time=4 c=2', 'tap=2 part=1 out=4', 'time', 'tap', groups=2), Sample('time=5 c=3', 'c=3 tap=2', 'time', 'tap', causal=True, dilation=2), Sample('c=2 time=3', 'tap=2 c=2 out=1', 'time', 'tap', causal=True, state=[[1.], [2.]]),
@@ -274,7 +274,7 @@ def conv1d(x:Tensor,      # an axis to slide along, one with channels, and any o
     floats(x, 'conv1d')
     stride, dilation, groups = at_least_1('conv1d', stride=stride, dilation=dilation, groups=groups)
     order, spots, tags = roles('conv1d', x, w, time, tap, groups)
-    if x.dtype != w.dtype: raise mixed(x, w, 'conv1d')
+    if x.dtype != w.dtype: raise mixed(x, w, 'conv1d', 'w')
     if padding and causal: raise fault(OptionError, 'conv1d: padding and causal', x=x, help='causal pads before the beginning, as much as the window needs')
     if state is not None and not causal: raise fault(OptionError, 'conv1d: a state, but not causal', x=x, help='causal=True; only then is there a past')
     if isinstance(padding, bool) or not hasattr(padding, '__index__') or padding < 0: raise fault(InvalidShape, f'conv1d: padding is {padding!r}', help='padding is a whole number, at least 0')
@@ -293,12 +293,12 @@ def conv1d(x:Tensor,      # an axis to slide along, one with channels, and any o
         return unsignals(gx[:, :, rows * c:], lead, n, order)
     return y, tags, (for_x, lambda g: unmatrix(convolve_weights(signals(g, order), v, c, geometry, groups)))
 
-# %% ../../nbs/23_convolution.ipynb #9fd36ca7
+# %% ../../nbs/23_convolution.ipynb #f5d2ebd2
 def row_of(op, x, b, tag, size, name='bias'):
     "The array of a vector along `tag`. TagError, ShapeMismatch, DTypeError if it is none."
     if not isinstance(b, Tensor) or b.tags != (tag,): raise fault(TagError, f'{op}: {name} has the one axis {tag!r}', x=x, **{name: b}, help=f'Tensor(values, {tag!r})')
     if b.shape[0] != size: raise fault(ShapeMismatch, f'{op} over {tag!r}: sizes differ', x=x, **{name: b}, help=f'{name} has {b.shape[0]} values, {tag!r} is {size}')
-    if b.dtype != x.dtype: raise mixed(x, b, op)
+    if b.dtype != x.dtype: raise mixed(x, b, op, name)
     return b.data
 
 @op('convolution', torch='torch.nn.functional.conv_transpose1d',
@@ -322,7 +322,7 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
         if isinstance(n, bool) or not hasattr(n, '__index__') or n < 0: raise fault(InvalidShape, f'conv_transpose1d: {name} is {n!r}', help=f'{name} is a whole number, at least 0')
     order, (k, i, o), tags = roles('conv_transpose1d', x, w, time, tap)
     if o is None: raise fault(TagError, 'conv_transpose1d: w has no output channels', x=x, w=w, help='input channels, output channels and taps')
-    if x.dtype != w.dtype: raise mixed(x, w, 'conv_transpose1d')
+    if x.dtype != w.dtype: raise mixed(x, w, 'conv_transpose1d', 'w')
     n, c, taps, outs = x.shape[order[-2]], x.shape[order[-1]], w.shape[k], w.shape[o]
     if w.shape[i] != c: raise fault(ShapeMismatch, f'conv_transpose1d over {w.tags[i]!r}: sizes differ', x=x, w=w, help=f'{c} in x, {w.shape[i]} in w')
     length = (n - 1) * stride + taps - 2 * padding
@@ -397,7 +397,7 @@ def prepare_conv2d(w:Tensor,  # 'out kh kw c'
     worth = (kh, kw) == (3, 3) and min(c, o) >= LEAST and a.dtype == np.float32
     return PreparedConv2d(wrap(a, w.tags), weight_planes(a.reshape(o, -1).T, c) if worth else None)
 
-# %% ../../nbs/23_convolution.ipynb #4d6153be
+# %% ../../nbs/23_convolution.ipynb #3c5eb862
 def fitting(x, w, bias, stride, padding, groups):
     "Options of conv2d as pairs, and the tags of its result; an error for whatever does not fit."
     stride, padding = pair('conv2d', 'stride', stride, 1, ShapeMismatch), pair('conv2d', 'padding', padding, 0, ShapeMismatch)
@@ -409,7 +409,7 @@ def fitting(x, w, bias, stride, padding, groups):
     c, o = x.shape[-1], w.shape[0]
     if groups < 1 or c % groups or o % groups: raise fault(ShapeMismatch, f'conv2d: {c} input and {o} output channels in {groups} groups', x=x, w=w, help='groups divides both')
     if w.shape[3] != c // groups: raise fault(ShapeMismatch, f'conv2d: w looks at {w.shape[3]} channels, x has {c}' + (f' in {groups} groups' if groups > 1 else ''), x=x, w=w, help=f'the last axis of w is {c // groups} here' if c % w.shape[3] or groups > 1 else f'groups={c // w.shape[3]}, or a weight with {c}')
-    if x.dtype != w.dtype: raise mixed(x, w, 'conv2d')
+    if x.dtype != w.dtype: raise mixed(x, w, 'conv2d', 'w')
     return stride, padding, parse(replaced(x, 'conv2d', x.tags[-1], w.tags[0])), None if bias is None else row_of('conv2d', x, bias, w.tags[0], o)
 
 # %% ../../nbs/23_convolution.ipynb #996f6202
