@@ -1,7 +1,7 @@
 """Products: ours by name beside bare np.matmul and torch on the same arrays; gradients of a linear layer."""
 import numpy as np
 import fucinalib as fl
-from .harness import Case, both, normal
+from .harness import Case, both, normal, there_and_back
 
 
 def named(a, tags, grad=False): return fl.Tensor(a, tags, requires_grad=grad)
@@ -17,15 +17,8 @@ def cases(torch):
         if n > 1024: continue
         p, q, g = named(a, 'm k', True), named(b, 'n k', True), normal(n, n, seed=2)
         tp, tq = both(torch, a, b, grad=True)
-        tg = torch and torch.from_numpy(g)
-        def bare(): return a @ b.T, g @ b, g.T @ a
-        def ours():
-            p.grad = q.grad = None
-            p.dot(q, 'k').backward(fl.Tensor(g, 'm n'))
-        def theirs():
-            tp.grad = tq.grad = None
-            torch.matmul(tp, tq.T).backward(tg)
-        yield Case('dot, all gradients', n, ours, bare, torch and theirs)
+        yield Case('dot, all gradients', n, there_and_back(lambda x, w: x.dot(w, 'k'), p, q, g=fl.Tensor(g, 'm n')), lambda: (a @ b.T, g @ b, g.T @ a),
+                   torch and there_and_back(lambda x, w: torch.matmul(x, w.T), tp, tq, g=torch.from_numpy(g)))
     for m, k, n in ((32, 784, 256), (1, 4096, 4096), (4096, 64, 64), (64, 4096, 64)):
         a, b = normal(m, k), normal(k, n, seed=1)
         x, w, (ta, tb) = named(a, 'm k'), named(b, 'k n'), both(torch, a, b)

@@ -85,3 +85,11 @@ def backward(torch, f, inputs, g):
     leaves = [t for t in inputs if getattr(t, 'requires_grad', False)]
     y, g = f(*inputs), torch.from_numpy(g)
     return lambda: torch.autograd.grad(y, leaves, g, retain_graph=True)
+
+
+def there_and_back(f, *leaves, g=None):
+    "A call that computes f(*leaves) and the gradients of the leaves, ours or torch's; g is the gradient of a result of several numbers."
+    def run():
+        for p in leaves: p.grad = None
+        f(*leaves).backward(*[] if g is None else [g])
+    return run

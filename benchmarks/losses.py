@@ -1,15 +1,7 @@
 """Losses with their way back, and the product with a vocabulary that they often follow."""
 import numpy as np
 import fucinalib as fl
-from .harness import Case, both, normal
-
-
-def there_and_back(f, *leaves):
-    "A call that makes the loss and its gradients."
-    def run():
-        for p in leaves: p.grad = None
-        f(*leaves).backward()
-    return run
+from .harness import Case, both, normal, there_and_back
 
 
 def cases(torch):

@@ -1,7 +1,7 @@
 """Variance, norms, products."""
 import numpy as np
 import fucinalib as fl
-from .harness import Case, both, normal
+from .harness import Case, both, normal, there_and_back
 
 
 def cases(torch):
@@ -13,12 +13,6 @@ def cases(torch):
             for o in (1, 2): yield Case(f'norm {o} {at}', said, lambda o=o: x.norm(tag, ord=o), lambda o=o: np.linalg.norm(a, o, axis), torch and (lambda o=o: torch.linalg.vector_norm(tx, o, axis)))
             yield Case(f'prod {at}', said, lambda: x.prod(tag), lambda: np.prod(a, axis), torch and (lambda: torch.prod(tx, axis)))
             p, (tp,) = fl.param(a, 'row col'), both(torch, a, grad=True)
-            def ours(f):
-                p.grad = None
-                f(p).sum().backward()
-            def theirs(f):
-                tp.grad = None
-                f(tp).sum().backward()
             for name, f, t in (('var', lambda x: x.var(tag), lambda x: torch.var(x, axis, correction=0)), ('norm 2', lambda x: x.norm(tag), lambda x: torch.linalg.vector_norm(x, 2, axis)),
                                ('prod', lambda x: x.prod(tag), lambda x: torch.prod(x, axis)), ('max', lambda x: x.max(tag), lambda x: x.max(axis).values)):
-                yield Case(f'{name} {at} and back', said, lambda f=f: ours(f), None, torch and (lambda t=t: theirs(t)))
+                yield Case(f'{name} {at} and back', said, there_and_back(lambda x, f=f: f(x).sum(), p), None, torch and there_and_back(lambda x, t=t: t(x).sum(), tp))

@@ -1,7 +1,7 @@
 """Moves beside torch's: one pass over memory each. Whole operations are timed, tags and checks included."""
 import numpy as np
 import fucinalib as fl
-from .harness import Case, both, normal
+from .harness import Case, both, normal, there_and_back
 
 SIZES = (32, 32), (316, 316), (1000, 1000), (3162, 3162)
 
@@ -28,15 +28,8 @@ def cases(torch):
         v, (tv,) = fl.Tensor(a[0], 'd'), both(torch, a[0])
         yield Case('diag', n, lambda: v.diag('row col'), lambda: np.diag(a[0]), torch and (lambda: torch.diag(tv)))
         yield Case('trace', n, lambda: x.trace('row', 'col'), lambda: np.trace(a), torch and (lambda: t.trace()))
-
-
     for steps, d in ((100, 64), (1000, 64)):
         a = normal(steps, d)
-        x, t = fl.param(a, 't d'), torch and torch.tensor(a, requires_grad=True)
-        def ours():
-            x.grad = None
-            fl.stack(x.unbind('t'), 't').backward(a)
-        def theirs():
-            t.grad = None
-            torch.stack(t.unbind(0)).backward(t.detach())
-        yield Case('unbind, stack, backward', f'{steps} x {d}', ours, None, torch and theirs)
+        x, (t,) = fl.param(a, 't d'), both(torch, a, grad=True)
+        yield Case('unbind, stack, backward', f'{steps} x {d}', there_and_back(lambda x: fl.stack(x.unbind('t'), 't'), x, g=a), None,
+                   torch and there_and_back(lambda t: torch.stack(t.unbind(0)), t, g=t.detach()))

@@ -9,6 +9,9 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 ROOT, SRC, OUT, CACHE = DOCS.parent, DOCS/'_src', DOCS/'_build', DOCS.parent/'.cache'/'docs'
+sys.path.append(str(ROOT/'tools'))
+from notebooks import settled
+
 PARTS = [(0, 'I. Values with names'), (10, 'II. The operation library'), (30, 'III. Learning machines'),
          (40, 'IV. Language'), (50, 'V. Out in the world')]
 # directives that say how a cell appears -> MyST-NB cell tags; export and exercise are tags of our own, styled in custom.css
@@ -70,17 +73,6 @@ def inline_svg(svg):
     svg = re.sub(r'<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->', '', ''.join(svg), flags=re.S).strip()
     if 'class="graph"' in svg: svg = re.sub(r'\sid="[^"]*"', '', svg)
     return f'<div class="picture">{svg}</div>'
-
-def settled(outputs):
-    "Printed pieces put together, and of a line that was rewritten (a progress bar) its last state."
-    out = []
-    for o in outputs:
-        text = ''.join(o.get('text', ''))
-        if o['output_type'] == 'stream' and out and out[-1].get('name') == o['name']: out[-1]['text'] += text
-        else: out.append(dict(o, text=text) if o['output_type'] == 'stream' else o)
-    for o in out:
-        if 'text' in o: o['text'] = re.sub(r'[^\n]*\r(?!\n|$)', '', o['text'])
-    return out
 
 def prepare(nb, folder, name):
     "nbdev's conventions -> MyST-NB's; adds the line that says where this page comes from."

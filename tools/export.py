@@ -21,7 +21,7 @@ def export():
     "Modules first, since the stubs are read off the imported library"
     os.chdir(ROOT)
     nbdev_export()
-    if Path('tools/stubs.py').exists(): subprocess.run([sys.executable, 'tools/stubs.py'], check=True)
+    subprocess.run([sys.executable, 'tools/stubs.py'], check=True)
     readme.write()
 
 

@@ -67,7 +67,6 @@ def tensor_stub():
         elif isinstance(v, staticmethod): lines += ['    @staticmethod', definition(name, v.__func__, '    ')]
         elif callable(v) and (name.startswith('__') or not name.startswith('_')):
             text = definition(name, v, '    ', 'self')
-            if name in ('__eq__', '__ne__'): text = text.replace(') ->', ')  ->', 1)
             lines.append(text if not name.startswith('__') else text.split(':\n')[0].rstrip(':') + ': ...' if ':\n' in text else text)
     lines += ['']
     for name in tensor.__all__:
