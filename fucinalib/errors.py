@@ -5,7 +5,7 @@ the fault in one line, each operand with its tags and sizes (never its contents)
 """
 from difflib import get_close_matches
 
-__all__ = ['FucinaError', 'TagError', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
+__all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
            'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported', 'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
@@ -15,6 +15,8 @@ __all__ = ['FucinaError', 'TagError', 'ShapeError', 'ShapeMismatch', 'InvalidSha
 class FucinaError(Exception): "Any error this library raises on purpose."
 
 class TagError(FucinaError, ValueError): "An axis name that is unknown, repeated, malformed or in the way."
+
+class NoFirstAxis(TagError, TypeError): "A tensor taken for a list."      # TypeError is what iter() and len() promise; plotting relies on it
 
 class ShapeError(FucinaError, ValueError): "Sizes that do not fit."
 class ShapeMismatch(ShapeError): "Two operands give one axis different sizes."

@@ -6,10 +6,10 @@
 __all__ = ['REFLECTED', 'ELSEWHERE', 'HERE', 'ingest', 'from_lists', 'ragged', 'held', 'bare', 'Tensor', 'rank_fault', 'wrap',
            'patch', 'param', 'copy_of', 'suggest']
 
-# %% ../nbs/02_tensor.ipynb #06ce5a0c
+# %% ../nbs/02_tensor.ipynb #8687086b
 import numpy as np
 from .dtypes import as_dtype, by_np, dtype_of, f32
-from .errors import DTypeError, InvalidShape, TagError, UnknownName, closest, fault
+from .errors import DTypeError, InvalidShape, NoFirstAxis, UnknownName, closest, fault
 from .tags import axis_of, parse
 from . import show
 
@@ -135,7 +135,7 @@ def copy_of(data, tags=(), dtype=None):
 
 Tensor.copy_of = staticmethod(copy_of)
 
-# %% ../nbs/02_tensor.ipynb #d906e2e0
+# %% ../nbs/02_tensor.ipynb #b42d0bcf
 @patch
 def numpy(self:Tensor):
     "The values as an ndarray that shares memory; read-only when the tensor is in a graph."
@@ -151,6 +151,8 @@ def __array__(self:Tensor, dtype=None, copy=None):
         if copy is False: raise ValueError('a change of number type needs a copy')
         return a.astype(dtype)
     return a.copy() if copy else a
+
+Tensor.to_numpy = numpy      # the name matplotlib and pandas look for
 
 # what the tensor on the right of `array + tensor` is asked for
 REFLECTED = dict(add='__radd__', subtract='__rsub__', multiply='__rmul__', divide='__rtruediv__', power='__rpow__', matmul='__rmatmul__',
@@ -188,16 +190,16 @@ def __index__(self:Tensor):
     if self.data.dtype.kind not in 'iu': raise fault(DTypeError, 'an index must be a whole number', x=self, help='x.to("i64")')
     return self.item()
 
-# %% ../nbs/02_tensor.ipynb #980b37dd
+# %% ../nbs/02_tensor.ipynb #cf9c5ed8
 @patch
 def __bool__(self:Tensor):
     if self.data.size != 1: raise fault(InvalidShape, 'the truth of several values', x=self, help='x.any() or x.all()')
     return bool(self.data.item())
 
 @patch
-def __iter__(self:Tensor): raise fault(TagError, 'a tensor has no first axis to walk along', x=self, help=f'x.unbind({self.tags[0]!r})' if self.tags else 'x.item()')
+def __iter__(self:Tensor): raise fault(NoFirstAxis, 'a tensor has no first axis to walk along', x=self, help=f'x.unbind({self.tags[0]!r})' if self.tags else 'x.item()')
 @patch
-def __len__(self:Tensor): raise fault(TagError, 'a tensor has one size per axis', x=self, help=f'x.size({self.tags[0]!r})' if self.tags else 'x.numel')
+def __len__(self:Tensor): raise fault(NoFirstAxis, 'a tensor has one size per axis', x=self, help=f'x.size({self.tags[0]!r})' if self.tags else 'x.numel')
 
 # %% ../nbs/02_tensor.ipynb #ea8ccf86
 ELSEWHERE = dict(unsqueeze='insert_axis', expand_dims='insert_axis', expand='broadcast_to', view='reshape', transpose='permute', swapaxes='permute', cat="fl.concat([x, ...], tag)", concatenate="fl.concat([x, ...], tag)",

@@ -74,6 +74,15 @@ def test_numpy_number_on_the_left():
 def test_a_module_is_not_a_function():
     with pytest.raises(fl.UnknownName, match=r'fl\.Tensor\('): fl.tensor([1.])
 
+@pytest.mark.parametrize('draw', ['plot', 'bar', 'step', 'scatter', 'hist', 'fill_between', 'errorbar'])
+def test_matplotlib_draws_tensors(draw):
+    import matplotlib.pyplot as plt
+    x = fl.param([1., 3., 2.], 'i')
+    fig, ax = plt.subplots()
+    getattr(ax, draw)(*[x] if draw == 'hist' else [x, x])
+    fig.canvas.draw()
+    plt.close(fig)
+
 @pytest.mark.parametrize('name,hint', [('unsqueeze', 'insert_axis'), ('sofmax', 'softmax'), ('shpae', 'shape'), ('cat', 'concat'), ('clip', 'clamp'), ('cuda', 'CPU'), ('requires_grad_', 'param'), ('sub_', 'add_')])
 def test_wrong_guess(name, hint):
     with pytest.raises(AttributeError, match=hint): getattr(fl.Tensor(1.), name)
