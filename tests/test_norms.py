@@ -78,3 +78,11 @@ def test_short_numbers_round_once(half):
     x, w = fl.randn('r d', (4, 64), seed=1).to(half), fl.ones('d', (64,)).to(half)
     assert x.layer_norm('d').tolist() == x.to('f32').layer_norm('d').to(half).tolist()
     assert x.rms_norm('d', weight=w).dtype == half
+
+@pytest.mark.parametrize('call', [lambda x, w: x.standardize('d'), lambda x, w: x.group_norm('d', 1), lambda x, w: x.snake('d', w, w), lambda x, w: x.linear_cross_entropy(fl.Tensor([[1., 2.], [3., 4.]], 'class d'), fl.Tensor([0, 1], 't')),
+                                  lambda x, w: x.linear_distill(fl.Tensor([[1., 2.], [3., 4.]], 'class d'), [0, 1], [0, 1], [.5, .5]), lambda x, w: x.linear_recurrence('t', w)])
+@pytest.mark.filterwarnings('error')
+def test_infinity_leaks_no_warning(call):
+    x, w = fl.param([[np.inf, 1.], [3e38, np.nan]], 't d'), fl.param([1., np.inf], 'd')
+    y = call(x, w)
+    y.backward(np.ones(y.shape))

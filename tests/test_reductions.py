@@ -296,3 +296,8 @@ def test_lanes():
     see = lambda axes, a=a, **kw: lanes(a.shape, a.strides, axes, **kw).shape
     assert see((1, 2)) == (2, 12, 5) and see((0,)) == (1, 2, 60) and see((3,)) == (24, 5, 1) and see((0, 1, 2, 3)) == (1, 120, 1) and see((0, 2)) == (15, 8, 1) and see(()) == (120, 1, 1)
     assert see((0, 3), a.transpose(3, 1, 2, 0)) == (12, 10, 1) and see((0, 1), a.transpose(1, 0, 2, 3)) == (1, 6, 20) and see((0, 1), a.transpose(1, 0, 2, 3), by_tag=True) == (20, 6, 1)
+
+@pytest.mark.parametrize('dtype', ['f32', 'f64', 'i64', 'bool'])
+def test_sum_of_a_single_number_is_a_copy(dtype):
+    x = fl.Tensor(1., dtype=dtype)
+    assert not np.shares_memory(x.sum().data, x.data) and x.sum().item() == 1

@@ -9,13 +9,14 @@ __all__ = ['LABELS', 'MISLABELLED', 'SMOOTHED', 'CHUNK', 'LINEAR', 'ONE', 'PAIR'
            'entries_for', 'distill_losses', 'linear_distill', 'target_for', 'paired', 'mse_loss', 'huber_loss',
            'unsure', 'bce_loss', 'kl_target', 'kl_log_target', 'kl_div', 'cosine_similarity']
 
-# %% ../../nbs/19_losses.ipynb #8ccf6327
+# %% ../../nbs/19_losses.ipynb #09290268
 from math import isfinite, prod
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, mode, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from ..kernels.losses import sure
+from ..kernels.pointwise import quiet
 from .pointwise import mixed
 from .reductions import lanes
 from .unary import floats
@@ -136,7 +137,7 @@ def nll_loss(x:Tensor,          # logarithms of probabilities, any tags
         return d
     return combine(losses, reduction, y.size), rest if reduction == 'none' else (), (rule,)
 
-# %% ../../nbs/19_losses.ipynb #5b7072fe
+# %% ../../nbs/19_losses.ipynb #f3f10f26
 CHUNK = 1 << 20     # scores that exist at a time
 
 def chunks(rows, classes):
@@ -152,6 +153,7 @@ def send_back(d, a, w, at, gx, gw):
     if at.start == 0: np.matmul(d.T, a[at], out=gw)
     else: kernels.add_scaled_(gw, d.T @ a[at], 1.)
 
+@quiet
 def linear_losses(a,        # (rows, d)
                   w,        # (classes, d)
                   y,        # label of each row
@@ -242,7 +244,7 @@ def linear_cross_entropy(x:Tensor,             # 'row d'; there may be more axes
     g = None if all(d is None for d in gradients) else np.full(count, 1 / max(count, 1) if reduction == 'mean' else 1, a.dtype)
     return combine(run(g, *gradients), reduction, count), (), times(gradients)
 
-# %% ../../nbs/19_losses.ipynb #c2e90ee8
+# %% ../../nbs/19_losses.ipynb #493f3b26
 def entries_for(x, weight, rows, classes, probs):
     "The entries as arrays sorted by row: which rows occur, for each entry its number among them, its class and its probability, and the order."
     plain = lambda v: v.data if isinstance(v, Tensor) else np.asarray(v)
@@ -257,6 +259,7 @@ def entries_for(x, weight, rows, classes, probs):
     there, number = np.unique(r[order], return_inverse=True)
     return there, number, c[order].astype('i8'), p[order].astype(x.data.dtype), order
 
+@quiet
 def distill_losses(a, w, number, c, p, g, gx=None, gw=None):
     "The loss of every entry, the rows of `a` in chunks; g weighs all of them in the gradients."
     losses = np.empty(len(p), a.dtype)

@@ -6,11 +6,12 @@
 __all__ = ['TURN', 'NORM', 'WEIGHED', 'as_rows', 'back', 'rows_along', 'per_column', 'turns', 'small', 'rms_norm', 'layer_norm',
            'standardize', 'group_norm', 'l2_normalize', 'snake']
 
-# %% ../../nbs/20_norms.ipynb #a414a016
+# %% ../../nbs/20_norms.ipynb #be84f04f
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
+from ..kernels.pointwise import quiet
 from .pointwise import mixed
 from .reductions import lanes
 from .unary import floats
@@ -112,7 +113,7 @@ def layer_norm(x:Tensor,            # any tags
         return l.unrows(gx), gw, gb
     return l.unrows(y), x.tags, rules
 
-# %% ../../nbs/20_norms.ipynb #bba8e845
+# %% ../../nbs/20_norms.ipynb #bd370f4f
 @op('norms', samples=[Sample('row=2 d=4', 'd'), Sample('row=2 d=4', 'd', ddof=1, eps=.1), Sample('row=2 d=4', 'd', eps=.1, eps_mode='inside_sqrt'), Sample('row=2 d=5', 'd', valid_len=3), Sample('d=4 row=2', 'd', valid_len=0)],
     mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e')), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', eps=-1.)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', valid_len=2)), (OptionError, lambda f: f(Tensor([1.], 'd'), 'd', eps_mode='inside'))])
 def standardize(x:Tensor,               # any tags
@@ -130,9 +131,9 @@ def standardize(x:Tensor,               # any tags
     y = np.zeros_like(rows)
     if k == 0: return l.unrows(y), x.tags, (np.zeros_like,)
     v = rows[:, :k]
-    d = v - v.mean(1, keepdims=True)
-    var = np.square(d).sum(1, keepdims=True) / rows.dtype.type(k - ddof) if k > ddof else np.zeros((len(rows), 1), rows.dtype)
     with np.errstate(all='ignore'):
+        d = v - v.mean(1, keepdims=True)
+        var = np.square(d).sum(1, keepdims=True) / rows.dtype.type(k - ddof) if k > ddof else np.zeros((len(rows), 1), rows.dtype)
         root = np.sqrt(var + (eps if eps_mode == 'inside_sqrt' else 0)).astype(rows.dtype)
         s = root + rows.dtype.type(eps if eps_mode == 'outside_sqrt' else 0)
         y[:, :k] = d / s
@@ -141,12 +142,12 @@ def standardize(x:Tensor,               # any tags
         with np.errstate(all='ignore'):
             gd = gr / s
             if k > ddof: gd = gd - d * ((gr * d).sum(1, keepdims=True) / (s * s * root * (k - ddof)))
-        gx = np.zeros_like(rows)
-        gx[:, :k] = gd - gd.mean(1, keepdims=True)
+            gx = np.zeros_like(rows)
+            gx[:, :k] = gd - gd.mean(1, keepdims=True)
         return l.unrows(gx)
     return l.unrows(y), x.tags, (rule,)
 
-# %% ../../nbs/20_norms.ipynb #313e86c8
+# %% ../../nbs/20_norms.ipynb #df92cb5c
 @op('norms', samples=[Sample('time=3 channel=4', 'channel', 2), Sample('time=2 channel=2', 'channel', 1, weight='channel=2', bias='channel=2'), Sample('time=3 channel=2', 'channel', 2, weight='channel=2')], torch='torch.nn.functional.group_norm',
     mistakes=[(InvalidShape, lambda f: f(Tensor([[1., 2., 3.]], 'time channel'), 'channel', 2)), (InvalidShape, lambda f: f(Tensor([[1., 2.]], 'time channel'), 'channel', 0)), (TagError, lambda f: f(Tensor([1., 2.], 'channel'), 'channel', 1)),
               (ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'time channel'), 'channel', 1, weight=Tensor([1.], 'channel')))])
@@ -164,16 +165,19 @@ def group_norm(x:Tensor,            # two axes, channels last
     eps, (w, b) = small(eps, 'group_norm'), per_column(x, 'group_norm', tag, weight=weight, bias=bias)
     t, c = x.shape
     v = x.data.reshape(t, groups, c // groups)
-    m = v.mean((0, 2), keepdims=True, dtype='f8')
-    r = (1 / np.sqrt(np.square(v - m).mean((0, 2), keepdims=True) + eps)).astype(x.data.dtype)
-    h = ((v - m.astype(x.data.dtype)) * r).reshape(t, c)
-    y = h if w is None else h * w
+    with np.errstate(all='ignore'):
+        m = v.mean((0, 2), keepdims=True, dtype='f8')
+        r = (1 / np.sqrt(np.square(v - m).mean((0, 2), keepdims=True) + eps)).astype(x.data.dtype)
+        h = ((v - m.astype(x.data.dtype)) * r).reshape(t, c)
+        y = h if w is None else h * w
+        y = y if b is None else y + b
+    @quiet
     def rules(g):
         gh = (g if w is None else g * w).reshape(v.shape)
         hv = h.reshape(v.shape)
         mean = lambda a: a.mean((0, 2), keepdims=True, dtype='f8').astype(g.dtype)
         return ((gh - mean(gh) - hv * mean(gh * hv)) * r).reshape(t, c), (g * h).sum(0), g.sum(0)
-    return y if b is None else y + b, x.tags, rules
+    return y, x.tags, rules
 
 # %% ../../nbs/20_norms.ipynb #a1c9be1f
 @op('norms', samples=[Sample('row=2 d=3', 'd'), Sample('d=3 row=2', 'd', eps=.5)], mistakes=NORM, torch='torch.nn.functional.normalize', composed=True)
@@ -185,7 +189,7 @@ def l2_normalize(x:Tensor,   # any tags
     floats(x, 'l2_normalize')
     return x.mul(x.square().sum(tag).add(small(eps, 'l2_normalize')).rsqrt()).permute(x.tags)
 
-# %% ../../nbs/20_norms.ipynb #2af9d14b
+# %% ../../nbs/20_norms.ipynb #657b0430
 @op('norms', samples=[Sample('time=3 channel=2', 'channel', alpha='channel=2', inv_b='channel=2')], mistakes=[(TagError, lambda f: f(Tensor([1.], 'c'), 'c', Tensor([1.], 'c'), Tensor([1.], 'c'))), (ShapeMismatch, lambda f: f(Tensor([[1.]], 't c'), 'c', Tensor([1., 2.], 'c'), Tensor([1.], 'c')))])
 def snake(x:Tensor,      # two axes, channels last
           tag,           # the last axis: channels
@@ -197,5 +201,7 @@ def snake(x:Tensor,      # two axes, channels last
     if x.ndim != 2 or x.tags[-1] != tag: raise fault(TagError, f'snake: {tag!r} must be the last of two axes', x=x, help='time and channel')
     a, b = per_column(x, 'snake', tag, alpha=alpha, inv_b=inv_b)
     v = x.data
-    s, s2 = np.sin(a * v), np.sin(2 * a * v)
-    return v + b * s * s, x.tags, (lambda g: g * (1 + b * a * s2), lambda g: (g * b * v * s2).sum(0), lambda g: (g * s * s).sum(0))
+    with np.errstate(all='ignore'):
+        s, s2 = np.sin(a * v), np.sin(2 * a * v)
+        y = v + b * s * s
+    return y, x.tags, (quiet(lambda g: g * (1 + b * a * s2)), quiet(lambda g: (g * b * v * s2).sum(0)), quiet(lambda g: (g * s * s).sum(0)))

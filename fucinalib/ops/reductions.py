@@ -83,10 +83,10 @@ def over(x, op, tags):
 
 def lanes_of(a, axes, by_tag=False): return lanes(a.shape, a.strides, tuple(sorted(axes)), by_tag)
 
-# %% ../../nbs/13_reductions.ipynb #e7336072
+# %% ../../nbs/13_reductions.ipynb #d771b562
 def total(a, axes):
     "The sum of an array over positions `axes`, in blocks; whole numbers in i64."
-    return np.asarray(blocks.sum(a, axes))
+    return np.asarray(blocks.sum(a, axes)) if axes else a.astype('i8' if a.dtype.kind in 'iub' else a.dtype)
 
 def repeated(g, axes, shape):
     "The way back: `g` repeated along the axes that went away."

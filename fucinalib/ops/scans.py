@@ -6,10 +6,11 @@
 __all__ = ['NO_AXIS', 'AXIS', 'RECUR', 'lanes_along', 'cumsum', 'cumprod', 'bounds', 'segment_sum', 'decays', 'start',
            'linear_recurrence']
 
-# %% ../../nbs/13a_scans.ipynb #3d024fa2
+# %% ../../nbs/13a_scans.ipynb #1602aeb1
 import numpy as np
 from ..autograd import Sample, op
 from ..errors import DTypeError, InvalidShape, ShapeMismatch, TagError, did_you_mean, fault
+from ..kernels.pointwise import quiet
 from ..kernels.scans import segment_spread
 from .. import kernels
 from .pointwise import fold, mixed
@@ -92,7 +93,7 @@ def start(x, tag, initial):
     if initial.dtype != x.dtype: raise mixed(x, initial, 'linear_recurrence', 'initial')
     return align(initial.data, initial.tags, left), left
 
-# %% ../../nbs/13a_scans.ipynb #cae3da58
+# %% ../../nbs/13a_scans.ipynb #d22e23e3
 RECUR = [Sample('t=3 d=2', 't', 'd=2'), Sample('t=3 d=2', 't', 't=3', initial='d=2'), Sample('d=2 t=4', 't', 't=4 d=2', 'd=2'), Sample('b=2 t=3 d=2', 't', 'd=1 b=2', initial='d=2 b=2'), Sample('t=3', 't', '')]
 
 @op('scans', samples=RECUR, half='f32',
@@ -112,6 +113,7 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
     steps = np.broadcast_to(a, full).transpose(l.order).reshape(l.shape[0], full[spot], l.shape[2])
     h0 = l.part(first)
     y = along('recurrence', v, steps, h0)
+    @quiet
     def rules(g):
         d = along('recurrence_back', l.see(g), steps)
         before = np.concatenate([h0[:, None], y[:, :-1]], axis=1)
