@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['PAIRS', 'CLASH', 'APART', 'RAW', 'same', 'pair', 'folder', 'fold', 'number', 'finite', 'mixed', 'no_arithmetic',
-           'add', 'sub', 'mul', 'real', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'assigned', 'writable',
-           'add_', 'mul_', 'last_axis_vector', 'bias_add', 'bias_add_']
+           'add', 'sub', 'mul', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'assigned', 'writable', 'add_',
+           'mul_', 'last_axis_vector', 'bias_add', 'bias_add_']
 
 # %% ../../nbs/10_pointwise.ipynb #b2f4b1c0
 import numpy as np
@@ -109,17 +109,13 @@ def mul(x:Tensor,            # any tags
     a, b, tags, fold_x, fold_other = pair(x, other, 'mul')
     return kernels.mul(a, b), tags, (lambda g: fold_x(kernels.mul(g, b)), lambda g: fold_other(kernels.mul(g, a)))
 
-# %% ../../nbs/10_pointwise.ipynb #b7f57116
-def real(x, op):
-    "DTypeError unless x holds real numbers."
-    if x.data.dtype.kind in 'iub': raise fault(DTypeError, f'{op} of {x.dtype}', x=x, help="x.to('f32'); whole numbers divide with div_floor (//) or div_trunc")
-
+# %% ../../nbs/10_pointwise.ipynb #2761af1c
 @op('pointwise', samples=[Sample(*s.args, low=.5) for s in PAIRS], mistakes=CLASH + [(DTypeError, lambda f: f(Tensor([4], 'd'), 2))], torch='torch.div')
 def div(x:Tensor,            # any tags, real numbers
         other:Tensor|float,  # a tensor, met by name, or a number
        )->Tensor:
     "x / other, broadcasting by name; x / 0 is inf or NaN."
-    real(x, 'div')
+    if x.data.dtype.kind in 'iub': raise fault(DTypeError, f'div of {x.dtype}', x=x, help="x.to('f32'); whole numbers divide with div_floor (//) or div_trunc")
     a, b, tags, fold_x, fold_other = pair(x, other, 'div')
     return kernels.div(a, b), tags, (lambda g: fold_x(kernels.div(g, b)),
                                      lambda g: fold_other(kernels.div_backward(g, a, b)[1] if a.shape == b.shape else -kernels.div(kernels.mul(g, a), kernels.mul(b, b))))
