@@ -21,6 +21,7 @@ from .errors import InvalidDataLength as InvalidDataLength
 from .errors import InvalidShape as InvalidShape
 from .errors import MissingBackwardGradient as MissingBackwardGradient
 from .errors import MissingOutputGradient as MissingOutputGradient
+from .errors import NoFirstAxis as NoFirstAxis
 from .errors import NoGradientGraph as NoGradientGraph
 from .errors import NonFiniteValue as NonFiniteValue
 from .errors import OptionError as OptionError

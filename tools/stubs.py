@@ -28,9 +28,9 @@ def known(text):
     return text if text and all(w in {'Tensor', 'float', 'int', 'str', 'bool', 'list', 'tuple', 'dict', 'None', 'np', 'ndarray', 'object'} for w in text.replace('.', ' ').replace('|', ' ').replace('[', ' ').replace(']', ' ').replace(',', ' ').split()) else None
 
 
-def parameter(p, name=None):
+def parameter(p):
     star = {p.VAR_POSITIONAL: '*', p.VAR_KEYWORD: '**'}.get(p.kind, '')
-    text = star + (name or p.name)
+    text = star + p.name
     if (kind := known(note(p.annotation))): text += f': {kind}'
     if p.default is not p.empty: text += ' = ' + (repr(p.default) if isinstance(p.default, PLAIN) else '...')
     return text
