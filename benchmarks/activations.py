@@ -7,7 +7,8 @@ SIZES = 1_000, 100_000, 1_000_000, 10_000_000
 
 def cases(torch):
     F = torch and torch.nn.functional
-    theirs = torch and dict(sigmoid=torch.sigmoid, silu=F.silu, softplus=F.softplus, elu=F.elu, gelu=F.gelu, gelu_tanh=lambda x: F.gelu(x, approximate='tanh'), quick_gelu=lambda x: x * torch.sigmoid(1.702 * x))
+    theirs = torch and dict(sigmoid=torch.sigmoid, silu=F.silu, softplus=F.softplus, elu=F.elu, gelu=F.gelu,
+                           gelu_tanh=lambda x: F.gelu(x, approximate='tanh'), quick_gelu=lambda x: x * torch.sigmoid(1.702 * x))
     for n in SIZES:
         a, g = normal(n), normal(n, seed=1)
         for name in 'sigmoid silu softplus elu gelu gelu_tanh quick_gelu'.split():

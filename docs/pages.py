@@ -115,7 +115,8 @@ def op_table():
              'no such operation) and the largest difference. *Kernels*: what its samples ran; every kernel has a NumPy form.\n')
     named = lambda built: built if built.startswith('rule: ') else ', '.join(f'`{n}`' for n in built.split())
     rows = [line.split('\t') for line in (ROOT/'tests/data/rows.tsv').read_text().splitlines()[1:]]
-    out += ['## By row of the specification\n', 'A row is an operation, an option of one, or a rule.\n', table(['row', 'section', 'built as'], [(row, section, named(built)) for row, section, built in rows])]
+    out += ['## By row of the specification\n', 'A row is an operation, an option of one, or a rule.\n',
+            table(['row', 'section', 'built as'], [(row, section, named(built)) for row, section, built in rows])]
     return '\n'.join([intro] + out)
 
 

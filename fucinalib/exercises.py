@@ -162,7 +162,8 @@ def after(ex, names, learner, teacher, pristine):
 def slopes(ex, answer, yours, right, names, learner, teacher):
     "The first Fault among the gradients; both results are pulled back with the same uneven weights."
     if not is_tensor(right) or right.node is None:
-        raise fault(OptionError, f'exercise {ex.id}: grad=True needs a reference that returns one tensor in a graph', result=right, help='leave grad=True out, or return what the operations of fucinalib gave')
+        raise fault(OptionError, f'exercise {ex.id}: grad=True needs a reference that returns one tensor in a graph', result=right,
+                    help='leave grad=True out, or return what the operations of fucinalib gave')
     stay = 'stay with tensor operations: .numpy(), .item() and detach leave the graph'
     if yours.node is None: return Fault('value right, but no gradient passes through it', help=stay)
     weights = np.linspace(.5, 1.5, right.data.size).reshape(right.shape).astype(right.data.dtype)

@@ -75,12 +75,15 @@ class Product:
         for i, t in enumerate(g.joined): parts.append(leg(t, self.sizes[t], left + box, right, y(i, len(g.joined)), 'middle', 3))
         for i, t in enumerate(g.batch):
             x = middle + (i - (len(g.batch) - 1) / 2) * 78
-            parts.append(f'<path d="M{left + box / 2} {top} Q{left + box / 2} {top - 14} {x} {top - 16} Q{right + box / 2} {top - 14} {right + box / 2} {top}" fill="none" {ink(t, "stroke")} stroke-width="2"/>'
+            parts.append(f'<path d="M{left + box / 2} {top} Q{left + box / 2} {top - 14} {x} {top - 16} '
+                         f'Q{right + box / 2} {top - 14} {right + box / 2} {top}" fill="none" {ink(t, "stroke")} stroke-width="2"/>'
                          f'<line x1="{x}" y1="{top - 16}" x2="{x}" y2="{top - 30}" {ink(t, "stroke")} stroke-width="2"/><circle cx="{x}" cy="{top - 16}" r="3" {ink(t, "fill")}/>'
                          f'<text x="{x + 5}" y="{top - 22}" {ink(t, "fill")}>{_html.escape(t)}={self.sizes[t]}</text>')
         for x, name in ((left, self.names[0]), (right, self.names[1])):
-            parts.append(f'<rect x="{x}" y="{top}" width="{box}" height="{tall}" rx="8" fill="none" stroke="currentColor"/><text x="{x + box / 2}" y="{top + tall / 2 + 4}" text-anchor="middle" fill="currentColor">{_html.escape(name)}</text>')
-        return f'<svg viewBox="0 0 {wide} {top + tall + 6}" width="{wide}" style="display:block;max-width:100%;font-family:inherit;font-size:12px" role="img" aria-label="{_html.escape(self.title)}">{"".join(parts)}</svg>'
+            parts.append(f'<rect x="{x}" y="{top}" width="{box}" height="{tall}" rx="8" fill="none" stroke="currentColor"/>'
+                         f'<text x="{x + box / 2}" y="{top + tall / 2 + 4}" text-anchor="middle" fill="currentColor">{_html.escape(name)}</text>')
+        return (f'<svg viewBox="0 0 {wide} {top + tall + 6}" width="{wide}" style="display:block;max-width:100%;font-family:inherit;font-size:12px" '
+                f'role="img" aria-label="{_html.escape(self.title)}">{"".join(parts)}</svg>')
 
 
 def ink(tag, what):

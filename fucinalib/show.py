@@ -264,7 +264,8 @@ class Memory:
             arcs += f'<path d="M{x - 5 * (p == q)} {top - 2} C{x - 9 * (p == q)} {peak} {y + 9 * (p == q)} {peak} {y + 5 * (p == q)} {top - 4}" marker-end="url(#arrow)"/>'
         axes = ' '.join(f'{chip(t, n)} <span style="{FAINT}">stride {s}</span>' for t, n, s in zip(self.tags, self.shape, self.strides))
         arrow = '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" stroke="none"/></marker>'
-        return (f'<div style="{STYLE}">{axes} <span style="{FAINT}">from {self.offset}</span><div style="overflow-x:auto"><svg width="{(max(self.cells) + 1) * B}" height="{top + 48}" text-anchor="middle" '
+        return (f'<div style="{STYLE}">{axes} <span style="{FAINT}">from {self.offset}</span><div style="overflow-x:auto">'
+                f'<svg width="{(max(self.cells) + 1) * B}" height="{top + 48}" text-anchor="middle" '
                 f'font-size="12" fill="currentColor"><defs>{arrow}</defs><g fill="none" stroke="currentColor" stroke-opacity=".55">{arcs}</g>{box}</svg></div></div>')
 
 

@@ -2,7 +2,7 @@
 
 `fucinalib/tensor.pyi` has the class with all its methods, `fucinalib/__init__.pyi` the functions.
 """
-import inspect, sys
+import inspect, re, sys
 from pathlib import Path
 import numpy as np
 
@@ -13,6 +13,7 @@ from fucinalib import tensor
 
 HEAD = '# Written by tools/stubs.py from the registry; run `make export`, do not edit.\n'
 PLAIN = (int, float, str, bool, type(None), tuple)
+FOLLOWED = set('Tensor float int str bool list tuple dict None np ndarray object'.split())
 
 
 def note(annotation):
@@ -25,7 +26,7 @@ def note(annotation):
 
 def known(text):
     "Annotations an editor can follow; anything else is left out."
-    return text if text and all(w in {'Tensor', 'float', 'int', 'str', 'bool', 'list', 'tuple', 'dict', 'None', 'np', 'ndarray', 'object'} for w in text.replace('.', ' ').replace('|', ' ').replace('[', ' ').replace(']', ' ').replace(',', ' ').split()) else None
+    return text if text and set(re.findall(r'\w+', text)) <= FOLLOWED else None
 
 
 def parameter(p):
@@ -81,7 +82,8 @@ def package_stub():
     for name in sorted({*fl.__all__, *ops} - {'Tensor'}):
         v = getattr(fl, name)
         if name in ops: lines.append(definition(name, v))
-        elif getattr(v, '__module__', '').startswith('fucinalib') and callable(v) and not isinstance(v, str): lines.append(f'from {v.__module__.removeprefix("fucinalib")} import {v.__name__} as {name}' if v.__name__ == name else f'{name}: object')
+        elif getattr(v, '__module__', '').startswith('fucinalib') and callable(v) and not isinstance(v, str):
+            lines.append(f'from {v.__module__.removeprefix("fucinalib")} import {v.__name__} as {name}' if v.__name__ == name else f'{name}: object')
         else: lines.append(f'{name}: {type(v).__name__ if type(v).__module__ == "builtins" else "object"}')
     return '\n'.join(lines) + '\n'
 

@@ -4,7 +4,8 @@ from .dispatch import Kernel, kernel, stats, table
 from .threads import get_num_threads, set_num_threads
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
-from . import activations, attention, blocks, contraction, convolution, gated, indexing, losses, masked, masks, moments, movement, norms, pointwise, pooling, random, reductions, rotary, scans, selection, softmax, unary
+from . import activations, attention, blocks, contraction, convolution, gated, indexing, losses, masked, masks, moments
+from . import movement, norms, pointwise, pooling, random, reductions, rotary, scans, selection, softmax, unary
 from .reductions import max, min, spread, sum
 
 globals().update({name: k.call for name, k in table.items()})
