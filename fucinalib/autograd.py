@@ -328,7 +328,7 @@ def caller(o):
         return t
     return call
 
-# %% ../nbs/03_autograd.ipynb #e5a19ec5
+# %% ../nbs/03_autograd.ipynb #8077c712
 def short(o, args, kw):
     "Whether the first tensor among the operands holds 16-bit or 8-bit reals."
     if not o.operands: return False
@@ -343,7 +343,7 @@ def in_f32(o, args, kw):
     kind = operands[0].data.dtype
     for x in operands:
         if x.data.dtype in F8: raise fault(DTypeError, f'{o.name} of {x.dtype}: 8-bit numbers are for storage', x=x, help="x.to('f32') computes")
-        if x.dtype.is_float and x.data.dtype != kind: raise fault(DTypeError, f'{o.name} of {operands[0].dtype} and {x.dtype}', **names, help=f"number types never mix silently: .to({str(x.dtype)!r})")
+        if x.dtype.is_float and x.data.dtype != kind: raise fault(DTypeError, f'{o.name} of {operands[0].dtype} and {x.dtype}', **names, help=f"number types never mix silently: {o.operands[0]}.to({str(x.dtype) if x.dtype.np not in SHORT else 'f32'!r})" + (' and the other too' if x.dtype.np in SHORT else ''))
         if x.node is not None and mode.grad and o.differentiable: raise fault(UnsupportedGradient, f'{o.name} of {x.dtype} has no gradient', **names, help="x.to('f32') passes one")
     def wide(a):
         if isinstance(a, (list, tuple)): return type(a)(map(wide, a)) if type(a) in (list, tuple) else a
@@ -405,7 +405,7 @@ def no_tensor(o, name, value, tensors):
     else: help = "Tensor([1., 2.], 'd') makes one of numbers and names"
     return fault(DTypeError, f'{o.name}: {name} is {"an" if kind[0] in "aeiou" else "a"} {kind}, not a tensor', **tensors, help=help)
 
-# %% ../nbs/03_autograd.ipynb #fbccd2cc
+# %% ../nbs/03_autograd.ipynb #6fefa965
 def known(o, name):
     "Values that an option takes for sure: those of the samples and its default."
     calls = [o.signature.bind(*args, **kw).arguments for args, kw in (s.draw() for s in o.samples)]
@@ -417,7 +417,7 @@ def fits(value, like):
     if isinstance(value, (np.generic, np.ndarray)): value = value.tolist()
     if isinstance(like, (np.generic, np.ndarray)): like = like.tolist()
     if value is None or isinstance(value, bool) or isinstance(like, bool): return type(value) is type(like)
-    if isinstance(like, (int, float)): return isinstance(value, (int, type(like))) and abs(value) < 2**63
+    if isinstance(like, (int, float)): return isinstance(value, (int, type(like))) and abs(value) < 2**40      # more of anything fits no memory
     if isinstance(like, str): return isinstance(value, str) and (len(value.split()) == 1 or not like.isidentifier())
     if isinstance(like, (list, tuple)): return isinstance(value, (list, tuple)) and all(any(fits(v, k) for k in like) for v in value)
     return isinstance(value, type(like))

@@ -29,8 +29,8 @@ u8, u16, bool_ = DType('u8', 'u1'), DType('u16', 'u2'), DType('bool', '?')
 
 by_name = {d: d for d in (f32, f64, f16, bf16, f8_e4m3, f8_e5m2, i64, i32, i16, i8, u8, u16, bool_)}
 by_np = {d.np: d for d in by_name.values()}
-aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16, 'half': f16, 'bfloat16': bf16, 'float8_e4m3fn': f8_e4m3, 'float8_e5m2': f8_e5m2, 'int64': i64, 'int': i64, 'long': i64,
-           'int32': i32, 'int16': i16, 'int8': i8, 'uint8': u8, 'uint16': u16, 'bool_': bool_}
+aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16, 'half': f16, 'bfloat16': bf16, 'float8_e4m3fn': f8_e4m3, 'float8_e5m2': f8_e5m2,
+           'int64': i64, 'int': i64, 'long': i64, 'int32': i32, 'int16': i16, 'int8': i8, 'uint8': u8, 'uint16': u16, 'bool_': bool_}
 
 HALF = frozenset({f16.np, bf16.np})             # computed in f32, rounded once
 F8 = frozenset({f8_e4m3.np, f8_e5m2.np})        # stored, moved and cast, never computed in
@@ -53,7 +53,7 @@ def as_dtype(name):
     if isinstance(name, str):
         if (found := by_name.get(name) or aliases.get(name)): return found
     elif isinstance(name, type) and name in (float, int, bool): return {float: f32, int: i64, bool: bool_}[name]
-    else:
+    elif name is not None:      # to NumPy, None is f64
         try: return by_np[np.dtype(name).newbyteorder('=')]
-        except (TypeError, KeyError): pass
+        except Exception: pass
     raise fault(DTypeError, f'no number type is called {name!r}', help=did_you_mean(name, by_name, 'the types are'))

@@ -186,3 +186,17 @@ def test_eye_and_one_hot():
     for bad in (0, -1):
         with pytest.raises(InvalidShape, match='help:'): fl.one_hot([0], 'item label', bad)
     with pytest.raises(DTypeError, match='help:'): fl.one_hot([True], 'item label', 2)
+
+def test_ranges_end_where_their_type_does():
+    for call in (lambda: fl.arange('t', 300, dtype='u8'), lambda: fl.arange('t', -3, 0, dtype='u8'), lambda: fl.arange('t', 2**62, 2**63 + 2**62, 2**62)):
+        with pytest.raises(DTypeError, match='does not fit'): call()
+    assert fl.arange('t', 256, dtype='u8').max().item() == 255 and fl.arange('t', 0, 1, 10**30).tolist() == [0]
+    assert fl.linspace('t', -1e308, 1e308, 3, dtype='f64').tolist() == [-1e308, 0, 1e308]
+
+def test_constructors_refuse():
+    x = fl.Tensor([1, 2], 'd')
+    for call in (lambda: fl.rand('d', d=3, seed=1, dtype='f8_e4m3'), lambda: fl.ones('d', d=2, dtype=None), lambda: x.full_like(1.5), lambda: fl.ones('d', d=2, dtype=x)):
+        with pytest.raises(DTypeError, match='help:'): call()
+    for call in (lambda: fl.bernoulli('d', d=3, p=fl.Tensor(.5)), lambda: fl.zeros('a b', a=2**40, b=2**40), lambda: fl.ones('d', d=10**30)):
+        with pytest.raises(FucinaError, match='help:'): call()
+    assert x.full_like(1.5, dtype='f32').tolist() == [1.5, 1.5]

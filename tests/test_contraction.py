@@ -259,3 +259,8 @@ def test_pruned_operand_costs_nothing():
 
 def test_contract_of_arrays():
     assert contract(np.ones((2, 3)), ('m', 'k'), np.ones(3), ('k',), ('m',)).tolist() == [3, 3]
+
+def test_einsum_takes_no_equation():
+    x, w = fl.ones('a b', a=2, b=3), fl.ones('b c', b=3, c=2)
+    for call in (lambda: fl.einsum('ab,bc->ac', x, w), lambda: x.einsum(w, 'a b, b c -> a c')):
+        with pytest.raises(fl.OptionError, match="result alone, 'a b c'"): call()

@@ -86,3 +86,7 @@ def test_infinity_leaks_no_warning(call):
     x, w = fl.param([[np.inf, 1.], [3e38, np.nan]], 't d'), fl.param([1., np.inf], 'd')
     y = call(x, w)
     y.backward(np.ones(y.shape))
+
+def test_a_weight_is_no_eps():
+    x, w = fl.ones('t d', t=2, d=2), fl.ones('d', d=2)
+    with pytest.raises(OptionError, match='weight=w'): x.layer_norm('d', w, w)

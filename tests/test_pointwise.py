@@ -149,3 +149,8 @@ def test_raw_bias():
 
 def test_rank_limit():
     with pytest.raises(TagError, match='at most 8'): C(np.ones((1,) * 5), 'a b c d e') + C(np.ones((1,) * 4), 'f g h i')
+
+def test_whole_numbers_add_in_place():
+    x = fl.Tensor([1, 2], 'd')
+    assert x.add_(3).tolist() == [4, 5] and x.add_(fl.Tensor([1, 1], 'd')).tolist() == [5, 6] and x.add_(1, alpha=2).tolist() == [7, 8]
+    with pytest.raises(DTypeError, match='storage'): x.to('f8_e4m3').add_(1.)

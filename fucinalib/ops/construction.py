@@ -9,13 +9,13 @@ __all__ = ['CONSTANT', 'LIKE', 'stream', 'RANDOM', 'measure', 'by_name', 'said',
            'fill_uniform', 'rand', 'uniform', 'fill_normal', 'randn', 'normal', 'bernoulli', 'gumbel', 'randint',
            'randperm']
 
-# %% ../../nbs/05_construction.ipynb #0d827c4a
+# %% ../../nbs/05_construction.ipynb #50889efb
 import itertools, operator
 import numpy as np
 from math import ceil, isfinite, prod
 from .. import kernels
 from ..autograd import Sample, op
-from ..dtypes import as_dtype
+from ..dtypes import F8, as_dtype
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, TagError, did_you_mean, fault
 from ..kernels import random
 from ..tags import parse
@@ -117,7 +117,7 @@ def full(tags,         # names of the axes: 'row col'
     tags, shape = measure('full', tags, what[0] if len(what) == 2 else None, sizes, ('dtype',))
     return np.full(shape, value, value.dtype), tags, None
 
-# %% ../../nbs/05_construction.ipynb #4421c723
+# %% ../../nbs/05_construction.ipynb #3a7c69bf
 LIKE = dict(samples=[Sample('row=2 col=3'), Sample('row=2 col=3', dtype='i32')], differentiable=False, mistakes=[(DTypeError, lambda f: f(Tensor([1.], 'd'), dtype='f33'))])
 
 @op('construction', torch='torch.zeros_like', **LIKE)
@@ -148,6 +148,7 @@ def full_like(x:Tensor,    # gives tags, sizes and number type
               dtype=None,  # another number type
              )->Tensor:
     "One value everywhere, with the tags, sizes and number type of x; a constant."
+    if dtype is None and x.dtype.is_int and single('full_like', value, None, x=x).dtype.kind not in 'iub': raise fault(DTypeError, f'full_like: {value} is not a value of {x.dtype}', x=x, help="full_like(x, value, dtype='f32')")
     value = single('full_like', value, dtype or x.dtype, x=x)
     return np.full(x.shape, value, value.dtype), x.tags, None
 
@@ -165,7 +166,7 @@ def numbers(op, *bounds):
         if not isfinite(n): raise fault(OptionError, f'{op}: a bound is {n}', help='bounds are finite')
     return any(isinstance(n, (float, np.floating)) for n in bounds)
 
-# %% ../../nbs/05_construction.ipynb #7553e107
+# %% ../../nbs/05_construction.ipynb #0553d1bb
 @op('construction', torch='torch.arange', samples=[Sample('t', 5), Sample('t', 0, 2, .5)], differentiable=False, attach=False,
     mistakes=[(InvalidShape, lambda f: f('t', 0)), (InvalidShape, lambda f: f('t', 0, 5, 0)), (TagError, lambda f: f('row col', 5)), (OptionError, lambda f: f('t', '5'))])
 def arange(tag,         # name of the axis
@@ -178,14 +179,19 @@ def arange(tag,         # name of the axis
     "start, start + step, ... before end; each value is computed from its index, so rounding does not add up."
     if end is None: start, end = 0, start
     tags, real = one_tag('arange', tag), numbers('arange', start, end, step)
+    start, end, step = [v.item() if isinstance(v, np.generic) else v for v in (start, end, step)]
     dtype = as_dtype(dtype or (float if real else int))
     if step == 0: raise fault(InvalidShape, 'arange: step is 0', start=start, end=end, help=f'arange({tags[0]!r}, {start}, {end}, 1)')
     n = ceil((end - start) / step) if real else -((start - end) // step)
     if n < 1: raise fault(InvalidShape, f'arange: nothing lies between {start} and {end} in steps of {step}', help='a tensor holds at least one value')
-    if not dtype.is_float: return (start + np.arange(n) * step).astype(dtype.np), tags, None
-    return kernels.arange_(np.empty(n, dtype.np), dtype.np.type(start), dtype.np.type(step)), tags, None
+    if dtype.is_float:
+        with np.errstate(over='ignore'): return kernels.arange_(np.empty(n, dtype.np), dtype.np.type(start), dtype.np.type(step)), tags, None
+    last = start + (n - 1) * step
+    if dtype.is_int and not (np.iinfo(dtype.np).min <= min(start, last) and max(start, last) <= np.iinfo(dtype.np).max):
+        raise fault(DTypeError, f'arange: {start} to {last} does not fit into {dtype}', help=f'{dtype} holds {np.iinfo(dtype.np).min} to {np.iinfo(dtype.np).max}')
+    return (start + np.arange(n) * (step if n > 1 else 0)).astype(dtype.np), tags, None
 
-# %% ../../nbs/05_construction.ipynb #f7227944
+# %% ../../nbs/05_construction.ipynb #1bcf0851
 @op('construction', torch='torch.linspace', samples=[Sample('t', 0, 1, 3), Sample('t', 1., -1., 1)], differentiable=False, attach=False,
     mistakes=[(InvalidShape, lambda f: f('t', 0, 1, 0)), (TagError, lambda f: f('row col', 0, 1, 3)), (DTypeError, lambda f: f('t', 0, 1, 3, dtype='i64')), (OptionError, lambda f: f('t', 0, None, 3))])
 def linspace(tag,          # name of the axis
@@ -199,7 +205,8 @@ def linspace(tag,          # name of the axis
     tags, dtype, n = one_tag('linspace', tag), as_dtype(dtype), whole('linspace', steps, 'steps', 1)
     numbers('linspace', start, end)
     if not dtype.is_float: raise fault(DTypeError, f'linspace of {dtype}', help='arange has a whole step')
-    return np.linspace(start, end, n).astype(dtype.np), tags, None
+    half = 1 if isfinite(float(end) - float(start)) else .5      # the whole way may be longer than a float
+    with np.errstate(over='ignore'): return (np.linspace(float(start) * half, float(end) * half, n) / half).astype(dtype.np), tags, None
 
 # %% ../../nbs/05_construction.ipynb #7adca533
 @op('construction', torch='torch.eye', samples=[Sample('row col', 3), Sample('row col', row=2, col=3)], differentiable=False, attach=False,
@@ -265,12 +272,12 @@ def next_seed():
     "A seed for a call that was given none: call k of this process gets at(process seed, k)."
     return int(random.bits(clean(stream['seed']), np.array([next(stream['calls'])], 'u8'))[0])
 
-# %% ../../nbs/05_construction.ipynb #543249e4
+# %% ../../nbs/05_construction.ipynb #7744b19a
 def drawn(op, tags, shape, sizes, seed, dtype, fill):
     "Array and tags of a random tensor; fill(out, seed, real) writes into a flat array of the scalar type `real`."
     tags, shape = measure(op, tags, shape, sizes, ('seed', 'dtype'))
     dtype = as_dtype(dtype)
-    if not dtype.is_float: raise fault(DTypeError, f'{op} of {dtype}', help='a real number type; randint makes whole numbers, bernoulli truth values')
+    if not dtype.is_float or dtype.np in F8: raise fault(DTypeError, f'{op} of {dtype}', help=f"8-bit numbers are for storage: {op}(...).to({str(dtype)!r})" if dtype.is_float else 'a real number type; randint makes whole numbers, bernoulli truth values')
     y = np.empty(shape, dtype.np)
     fill(y.reshape(-1), clean(seed), dtype.np.type)
     return y, tags, None
@@ -341,7 +348,7 @@ def normal(tags,         # names of the axes: 'row col'
     if std < 0: raise fault(OptionError, f'normal: std is {std}', help='a standard deviation is not negative')
     return drawn('normal', tags, shape, sizes, seed, dtype, fill_normal(mean, std))
 
-# %% ../../nbs/05_construction.ipynb #e2ceaf7c
+# %% ../../nbs/05_construction.ipynb #33201bb2
 @op('construction', torch='torch.bernoulli', samples=[Sample('d', d=8, seed=7), Sample('d', d=8, p=.2, seed=7, dtype='bool')], differentiable=False, attach=False,
     mistakes=[(InvalidShape, lambda f: f('row', row=2, p=1.5)), (InvalidShape, lambda f: f('row col', row=2)), (OptionError, lambda f: f('row', row=2, prob=.2))])
 def bernoulli(tags,         # names of the axes: 'row col'
@@ -353,6 +360,7 @@ def bernoulli(tags,         # names of the axes: 'row col'
               **sizes,      # sizes by name: row=2, col=3
              )->Tensor:
     "1 with probability p, else 0."
+    numbers('bernoulli', p)
     if not 0 <= p <= 1: raise fault(InvalidShape, f'bernoulli: p is {p}', help='a probability lies between 0 and 1')
     tags, shape = measure('bernoulli', tags, shape, sizes, ('p', 'seed', 'dtype'))
     y = np.empty(shape, as_dtype(dtype).np)

@@ -362,9 +362,10 @@ def two(x, w, out):
     return y if y.dtype.kind == 'i' else y.astype(x.data.dtype, copy=False), out, (lambda g: grow_x(contract(g, out, b, q, p, 'einsum, gradient of x', ('g', 'w'))),
                                                                                    lambda g: grow_w(contract(g, out, a, p, q, 'einsum, gradient of w', ('g', 'x'))))
 
-# %% ../../nbs/14_contraction.ipynb #df48b350
+# %% ../../nbs/14_contraction.ipynb #b78f6ec9
 def equation(out, tensors):
     "The parsed tags `out` of an einsum; TagError for one that no operand has or that stands twice."
+    if isinstance(out, str) and '->' in out: raise fault(OptionError, f'einsum: {out!r} is an equation, and here the axes have names', **dict(zip('xw', tensors)), help=f"give the tags of the result alone, {' '.join(dict.fromkeys(t for x in tensors for t in x.tags))!r} or fewer")
     tags = parse(out)
     for t in tags:
         if not any([t in x.tags for x in tensors]):

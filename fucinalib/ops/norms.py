@@ -46,7 +46,7 @@ def per_column(x, op, tag, **given):
         found.append(t.data)
     return found
 
-# %% ../../nbs/20_norms.ipynb #946eb659
+# %% ../../nbs/20_norms.ipynb #50824daa
 def turns(x, tag, rope, residual):
     "The position tag and the table of a norm that turns its result. ShapeMismatch unless the table is as long and as wide as x."
     if residual is not None: raise fault(OptionError, 'rms_norm: residual and rope together', x=x, help='x.rms_norm(tag, rope=rope) + residual, or (x.rms_norm(tag) + residual).rope(...)')
@@ -60,6 +60,7 @@ def turns(x, tag, rope, residual):
 
 def small(eps, op):
     "`eps` as a float. InvalidShape below 0."
+    if isinstance(eps, Tensor): raise fault(OptionError, f'{op}: eps is a tensor', eps=eps, help='a number, 1e-6 is usual; weights are given by name: weight=w')
     if not eps >= 0: raise fault(InvalidShape, f'{op}: eps is {eps}', help='eps is at least 0; 1e-6 is usual')
     return float(eps)
 

@@ -7,10 +7,11 @@ __all__ = ['PAIRS', 'CLASH', 'APART', 'RAW', 'same', 'pair', 'folder', 'fold', '
            'add', 'sub', 'mul', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'assigned', 'writable', 'add_',
            'mul_', 'last_axis_vector', 'bias_add', 'bias_add_']
 
-# %% ../../nbs/10_pointwise.ipynb #b2f4b1c0
+# %% ../../nbs/10_pointwise.ipynb #dbb6f503
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
+from ..dtypes import F8
 from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView, did_you_mean, fault
 from ..tags import align, axis_of, meeting
 from ..tensor import Tensor, patch, wrap
@@ -192,19 +193,20 @@ def __neg__(self:Tensor): return mul(self, -1)
 @patch
 def __pos__(self:Tensor): return self
 
-# %% ../../nbs/10_pointwise.ipynb #b33b3db9
+# %% ../../nbs/10_pointwise.ipynb #12164adf
 def writable(x, op, **others):
     "Refuse to change a tensor whose values a gradient may need."
     for name, t in {'x': x, **others}.items():
         if isinstance(t, Tensor) and t.requires_grad:
             raise fault(UnsupportedGradient, f'{op} changes values in place, and {name} is in a graph', **{'x': x, **others}, help=f'{name}.detach() has the same memory and no graph')
+    if x.data.dtype in F8: raise fault(DTypeError, f'{op} of {x.dtype}: 8-bit numbers are for storage', x=x, help="x.to('f32') computes")
     if not x.data.flags.writeable: raise fault(UnsupportedView, f'{op}: the memory of x is read-only, or one place of it is several values of x', x=x, help='x.materialize() has memory of its own')
 
 @op('pointwise', samples=[Sample('d=3', 'd=3')], mistakes=[(UnsupportedGradient, lambda f: f(Tensor([1.], 'd', requires_grad=True), Tensor([1.], 'd'))),
                                                           (ShapeMismatch, lambda f: f(Tensor([1.], 'd'), Tensor([1., 2.], 'd')))], composed=True, differentiable=False, torch='torch.Tensor.add_')
 def add_(x:Tensor,            # changed in place
          other:Tensor|float,  # same tags and sizes, or a number
-         alpha=1.0,           # factor of other
+         alpha=1,             # factor of other
         )->Tensor:
     "x += alpha * other in place, no broadcasting; returns x."
     writable(x, 'add_', other=other)
