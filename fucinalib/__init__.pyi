@@ -40,7 +40,7 @@ def abs(x: Tensor) -> Tensor:
 def add(x: Tensor, other: Tensor | float) -> Tensor:
     """x + other, broadcasting by name."""
     ...
-def add_(x: Tensor, other: Tensor | float, alpha = 1.0) -> Tensor:
+def add_(x: Tensor, other: Tensor | float, alpha = 1) -> Tensor:
     """x += alpha * other in place, no broadcasting; returns x."""
     ...
 def add_dot(x: Tensor, a: Tensor, w: Tensor, *over_tags) -> Tensor:

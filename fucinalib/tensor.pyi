@@ -64,7 +64,7 @@ class Tensor:
     def add(self, other: Tensor | float) -> Tensor:
         """x + other, broadcasting by name."""
         ...
-    def add_(self, other: Tensor | float, alpha = 1.0) -> Tensor:
+    def add_(self, other: Tensor | float, alpha = 1) -> Tensor:
         """x += alpha * other in place, no broadcasting; returns x."""
         ...
     def add_dot(self, a: Tensor, w: Tensor, *over_tags) -> Tensor:
