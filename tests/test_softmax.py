@@ -197,7 +197,7 @@ def test_refusals_of_the_axis():
     for name in ('softmax', 'log_softmax', 'logsumexp'):
         f = lambda x, *tags: getattr(x, name)(*tags)
         with pytest.raises(TagError, match='no such axis'): f(X, 'key')
-        with pytest.raises(TagError, match='2 axes'): f(X, 'q k')
+        with pytest.raises(TagError, match='takes one axis'): f(X, 'q k')
         with pytest.raises(TagError): f(X, 2)
         with pytest.raises(DTypeError): f(X.to('i64'), 'k')
         with pytest.raises(TagError): f(fl.Tensor(1.), 'k')

@@ -55,7 +55,8 @@ def test_help_for_a_malformed_tag_runs():
 def test_one_axis_is_one(names, help):
     "Operations that go along one axis do not take the first of two."
     x = fl.Tensor(np.ones((2, 4), 'f4'), 'row col')
-    for f in (x.size, x.axis, x.rms_norm, x.layer_norm, x.standardize, x.cumsum, x.cumprod, lambda t: x.segment_sum(t, [0, 2]), lambda t: x.split_gated('glu', t), lambda t: fl.concat([x, x], t),
+    for f in (x.size, x.axis, x.softmax, x.logsumexp, x.argmax, lambda t: x.topk(t, 1), x.sort, lambda t: x.index_select(t, [0]),
+              x.rms_norm, x.layer_norm, x.standardize, x.cumsum, x.cumprod, lambda t: x.segment_sum(t, [0, 2]), lambda t: x.split_gated('glu', t), lambda t: fl.concat([x, x], t),
               lambda t: x.narrow(t, 0, 1), x.unbind, lambda t: x.split(t, 'a b', (1, 2)),
               lambda t: x.repeat(t, 2), lambda t: x.pad(t, 1, 1), lambda t: x.roll(t, 1), lambda t: x.rope(t, 'col', 1e4), lambda t: x.rope('row', t, 1e4)):
         with pytest.raises(TagError) as e: f(names)

@@ -11,15 +11,15 @@ __all__ = ['KERNEL', 'PIECE', 'LEAST', 'PLANES', 'IMAGE', 'POOL', 'POOLS', 'VECT
            'conv2d', 'pooling', 'flat', 'max_pool2d', 'avg_pool2d', 'upsample2x_nearest', 'channels', 'prelu',
            'channel_affine']
 
-# %% ../../nbs/23_convolution.ipynb #28a5faaf
+# %% ../../nbs/23_convolution.ipynb #76ae0362
 import operator
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
 from ..errors import DTypeError, GradientPreparedConv2dUnsupported, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
-from .norms import as_rows, back
 from .pointwise import mixed
+from .reductions import lanes
 from .unary import floats
 from ..tags import align, locate, parse, replaced
 from ..tensor import Tensor, wrap
@@ -503,15 +503,15 @@ def upsample2x_nearest(x:Tensor,  # 'h w c', channels last; more axes in front p
     v, lead, h, w, c = images(x, 'upsample2x_nearest')
     return pictures(kernels.doubled(v, c), lead, c), x.tags, (lambda g: pictures(kernels.doubled_back(flat(g, c), c), lead, c),)
 
-# %% ../../nbs/23_convolution.ipynb #4e8ddda8
+# %% ../../nbs/23_convolution.ipynb #820a8943
 def channels(op, x, **vectors):
-    "The place of the axis that the vectors name, and their arrays."
+    "How x is seen around the axis that the vectors name, and their arrays."
     floats(x, op)
     first = next(iter(vectors.values()))
     tag = first.tags[0] if isinstance(first, Tensor) and first.ndim == 1 else x.tags[-1] if x.ndim else ''
     if tag not in x.tags: raise fault(TagError, f'{op}: x has no axis {tag!r}', x=x, **vectors, help=did_you_mean(tag, x.tags, 'the axes are'))
     i = x.tags.index(tag)
-    return i, [np.ascontiguousarray(row_of(op, x, t, tag, x.shape[i], name)) for name, t in vectors.items()]
+    return lanes(x.data.shape, x.data.strides, (i,)), [np.ascontiguousarray(row_of(op, x, t, tag, x.shape[i], name)) for name, t in vectors.items()]
 
 VECTOR = [(ShapeMismatch, (1., 2.), 'c'), (TagError, (1.,), 'd')]
 
@@ -521,12 +521,12 @@ def prelu(x:Tensor,      # any tags
           alpha:Tensor,  # slope of each channel below zero; its axis is that of the channels
          )->Tensor:
     "x above zero, alpha times x elsewhere; the slope at zero is alpha."
-    i, (a,) = channels('prelu', x, alpha=alpha)
-    rows, shape = as_rows(x.data, i), x.shape
+    l, (a,) = channels('prelu', x, alpha=alpha)
+    rows = l.rows(x.data)
     def rules(g):
-        gx, ga = kernels.prelu_back(as_rows(g, i), rows, a)
-        return back(gx, shape, i), ga
-    return back(kernels.prelu(rows, a), shape, i), x.tags, rules
+        gx, ga = kernels.prelu_back(l.rows(g), rows, a)
+        return l.unrows(gx), ga
+    return l.unrows(kernels.prelu(rows, a)), x.tags, rules
 
 @op('convolution', samples=[Sample('h=2 c=3', 'c=3', 'c=3'), Sample('c=2 t=3', 'c=2', 'c=2')],
     mistakes=[(kind, lambda f, v=v, tag=tag: f(Tensor([[1.]], 't c'), Tensor(v, tag), Tensor([1.], tag))) for kind, v, tag in VECTOR] + [(TagError, lambda f: f(Tensor([[1.]], 't c'), Tensor([1.], 'c'), Tensor([1.], 't'))), (ShapeMismatch, lambda f: f(Tensor([[1.]], 't c'), Tensor([1.], 'c'), Tensor([1., 2.], 'c')))])
@@ -535,9 +535,9 @@ def channel_affine(x:Tensor,      # any tags
                    shift:Tensor,  # added to each channel
                   )->Tensor:
     "x times scale plus shift, channel by channel; first the product, then the sum."
-    i, (s, b) = channels('channel_affine', x, scale=scale, shift=shift)
-    rows, shape = as_rows(x.data, i), x.shape
+    l, (s, b) = channels('channel_affine', x, scale=scale, shift=shift)
+    rows = l.rows(x.data)
     def rules(g):
-        gx, gs, gb = kernels.channel_affine_back(as_rows(g, i), rows, s)
-        return back(gx, shape, i), gs, gb
-    return back(kernels.channel_affine(rows, s, b), shape, i), x.tags, rules
+        gx, gs, gb = kernels.channel_affine_back(l.rows(g), rows, s)
+        return l.unrows(gx), gs, gb
+    return l.unrows(kernels.channel_affine(rows, s, b)), x.tags, rules

@@ -8,7 +8,7 @@ __all__ = ['AT', 'PER_ENTRY', 'ROWS', 'UNFIT', 'MARKED', 'CHECKS', 'positions', 
            'rows_written', 'set_rows', 'zero_rows', 'stretch', 'set_slice', 'written', 'zero_slice', 'marks',
            'masked_select', 'masked_scatter', 'nonzero']
 
-# %% ../../nbs/16_indexing.ipynb #05344730
+# %% ../../nbs/16_indexing.ipynb #953ab709
 import operator
 from math import prod
 import numpy as np
@@ -17,13 +17,13 @@ from ..autograd import Sample, op
 from ..errors import DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, fault
 from .masks import like, truth
 from .pointwise import mixed
-from ..tags import align, locate, parse, replaced
-from ..tensor import Tensor, wrap
+from ..tags import axis_of, parse, replaced
+from ..tensor import Tensor
 
-# %% ../../nbs/16_indexing.ipynb #102a67b5
-def positions(x, op, tag, indices, empty=True):
+# %% ../../nbs/16_indexing.ipynb #7bc28e6f
+def positions(x, op, tag, indices):
     "`indices` as an i64 array of one axis, checked against the axis `tag` of x."
-    axis = locate(x, op, tag)[0]
+    axis = axis_of(x, op, tag)
     if isinstance(indices, Tensor):
         if indices.ndim != 1: raise fault(TagError, f'{op}: the indices have {indices.ndim} axes', x=x, indices=indices, help="a list of positions has one axis; x.take_along_axis picks per entry")
         indices = indices.data
@@ -46,7 +46,7 @@ def middle(a, axis):
     "`a` as (outer, n, inner) with `axis` in the middle, contiguous."
     return np.ascontiguousarray(a).reshape(prod(a.shape[:axis]), a.shape[axis], prod(a.shape[axis + 1:]))
 
-# %% ../../nbs/16_indexing.ipynb #20b5e399
+# %% ../../nbs/16_indexing.ipynb #15928b68
 @op('indexing', samples=[Sample('row=3 col=2', 'row', [2, 0, 2]), Sample('row=3 col=2', 'col', [1], out='picked'), Sample('a=2 b=4 c=3', 'b', np.array([3, 3, 0]))], torch='torch.index_select',
     mistakes=[(IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', [2])), (IndexOutOfBounds, lambda f: f(Tensor([1., 2.], 'd'), 'd', [-1])), (InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), 'd', [])),
               (TagError, lambda f: f(Tensor([[1.]], 'd e'), 'd', [0], out='e')), (DTypeError, lambda f: f(Tensor([1., 2.], 'd'), 'd', [.5])), (TagError, lambda f: f(Tensor([1., 2.], 'd'), 'd', Tensor([[0]], 'i j')))])
@@ -61,10 +61,10 @@ def index_select(x:Tensor,  # any tags
     def rule(g): return kernels.index_add_(np.zeros((prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])), g.dtype), at, middle(g, axis)).reshape(shape)
     return np.take(x.data, at, axis), tags, (rule,)
 
-# %% ../../nbs/16_indexing.ipynb #eed5608b
+# %% ../../nbs/16_indexing.ipynb #4cff6572
 def along_positions(x, op, tag, indices, other=None):
     "The axis and the i64 positions of an operation with one position per entry."
-    axis = locate(x, op, tag)[0]
+    axis = axis_of(x, op, tag)
     if not isinstance(indices, Tensor): indices = Tensor(indices, x.tags)
     if indices.dtype != 'i64': raise fault(DTypeError, f'{op}: positions of type {indices.dtype}', x=x, indices=indices, help="indices.to('i64')")
     for name, t in (('indices', indices), ('source', other)):
@@ -181,10 +181,10 @@ def zero_rows(x:Tensor,  # any tags
     axis, at = positions(x, 'zero_rows', tag, indices)
     return rows_written(x.data, axis, at, 0), x.tags, (lambda g: rows_written(g, axis, at, 0),)
 
-# %% ../../nbs/16_indexing.ipynb #7cc66d40
+# %% ../../nbs/16_indexing.ipynb #01b0ccba
 def stretch(x, op, tag, start, length):
     "The axis and the index of `length` entries from `start`."
-    axis, start, length = locate(x, op, tag)[0], operator.index(start), operator.index(length)
+    axis, start, length = axis_of(x, op, tag), operator.index(start), operator.index(length)
     n = x.shape[axis]
     if length < 1: raise fault(InvalidShape, f'{op} of {tag!r}: length {length}', x=x, help='at least one entry')
     if start < 0 or start + length > n: raise fault(IndexOutOfBounds, f'{op} of {tag!r}: {start} to {start + length} of {n}', x=x, help=f'positions are 0 to {n - 1}')

@@ -6,25 +6,24 @@
 __all__ = ['ONE_AXIS', 'TopK', 'Routes', 'best_place', 'argmax', 'argmin', 'picked', 'by_rows', 'topk', 'count', 'order', 'sort',
            'argsort', 'line', 'multinomial', 'router_topk']
 
-# %% ../../nbs/17_selection.ipynb #9b27cedd
+# %% ../../nbs/17_selection.ipynb #e525aa70
 import operator
 from collections import namedtuple
-from math import prod
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, custom_vjp, op
-from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, TagError, UnsupportedGradient, fault
+from ..errors import IndexOutOfBounds, InvalidShape, TagError, UnsupportedGradient, fault
 from .construction import at
 from .indexing import middle
-from ..tags import locate, parse, replaced, without
+from ..tags import axis_of, parse, replaced, without
 from ..tensor import Tensor, wrap
 
-# %% ../../nbs/17_selection.ipynb #27dd20cf
+# %% ../../nbs/17_selection.ipynb #cc7847e4
 ONE_AXIS = [(TagError, lambda f: f(Tensor([1.], 'd'), 'e'))]
 
 def best_place(x, tag, op):
     "Position of the best along an axis, and the tags of the result."
-    axis, = locate(x, op, tag)
+    axis = axis_of(x, op, tag)
     a = x.data
     if a.dtype.kind != 'f': return (a.argmax if op == 'argmax' else a.argmin)(axis), without(x.tags, (tag,))
     return (kernels.max if op == 'argmax' else kernels.min)(a, axis)[1], without(x.tags, (tag,))
@@ -66,7 +65,7 @@ def by_rows(find, x, axis):
     back = lambda y: np.ascontiguousarray(y.reshape(outer, inner, -1).transpose(0, 2, 1))
     return back(v), back(i)
 
-# %% ../../nbs/17_selection.ipynb #f0d81433
+# %% ../../nbs/17_selection.ipynb #f3ceda7e
 @op('selection', samples=[Sample('row=2 col=4', 'col', 2), Sample('row=4 col=2', 'row', 3, 'best')], composed=True, torch='torch.topk',
     mistakes=ONE_AXIS[:0] + [(TagError, lambda f: f(Tensor([1.], 'd'), 'e', 1)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 0)), (IndexOutOfBounds, lambda f: f(Tensor([1.], 'd'), 'd', 2)), (TagError, lambda f: f(Tensor([[1.]], 'd e'), 'd', 1, 'e'))])
 def topk(x:Tensor,  # any tags
@@ -75,7 +74,7 @@ def topk(x:Tensor,  # any tags
          out=None,  # new name of the axis; None keeps it
         )->TopK:
     "The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over hold -inf and position 0."
-    axis, = locate(x, 'topk', tag)
+    axis = axis_of(x, 'topk', tag)
     count(x, 'topk', tag, k)
     tags = replaced(x, 'topk', tag, out or tag)
     values, places = by_rows(lambda rows: kernels.selection.best(rows, k), x, axis)
@@ -97,25 +96,25 @@ def order(x, axis, descending, values=True):
         return kernels.selection.at_places(rows, i) if values else i, i
     return by_rows(find, x, axis)
 
-# %% ../../nbs/17_selection.ipynb #59d8ce82
+# %% ../../nbs/17_selection.ipynb #3c1d3d21
 @op('selection', samples=[Sample('row=2 col=4', 'col'), Sample('row=3 col=2', 'row', descending=True)], composed=True, mistakes=ONE_AXIS, torch='torch.sort')
 def sort(x:Tensor,          # any tags
          tag,               # axis to sort along
          descending=False,  # True: the largest first
         )->TopK:
     "Sorted values and where they were. The order of equal values is not promised; unlike torch, NaN is last in both directions."
-    axis, = locate(x, 'sort', tag)
+    axis = axis_of(x, 'sort', tag)
     values, places = order(x, axis, descending)
     return TopK(picked(x, values, places, axis, x.tags), wrap(places.reshape(x.shape), x.tags))
 
-# %% ../../nbs/17_selection.ipynb #16f410d2
+# %% ../../nbs/17_selection.ipynb #db9fb983
 @op('selection', samples=[Sample('row=2 col=4', 'col'), Sample('row=3 col=2', 'row', descending=True)], differentiable=False, mistakes=ONE_AXIS, torch='torch.argsort')
 def argsort(x:Tensor,          # any tags
             tag,               # axis to sort along
             descending=False,  # True: the largest first
            )->Tensor:
     "The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."
-    axis, = locate(x, 'argsort', tag)
+    axis = axis_of(x, 'argsort', tag)
     return order(x, axis, descending, values=False)[1].reshape(x.shape), x.tags, None
 
 # %% ../../nbs/17_selection.ipynb #77f104e9
