@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.errors import *
 
 def C(a, tags, dtype=None): return fl.Tensor(np.asarray(a), tags, dtype)
@@ -31,11 +30,6 @@ def draw(t, s, heads, n, d, dtype='f4', seed=0):
     return [rng.standard_normal(shape).astype(dtype) for shape in ((t, heads, d), (s, n, d), (s, n, d))]
 
 def tensors(q, k, v): return C(q, 'seq head d'), C(k, 'seq kv_head d'), C(v, 'seq kv_head d')
-
-@pytest.fixture
-def every_size(monkeypatch):
-    "Compiled kernels on data of any size."
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
 
 OPTIONS = [{}, dict(window=1), dict(window=70), dict(mask='bidirectional'), dict(scale=2.), dict(scale=0.), dict(sinks=True), dict(window=2, sinks=True)]
 SHAPES = [(1, 1, 1, 1, 1), (3, 5, 2, 1, 4), (1, 9, 4, 2, 3), (7, 7, 3, 3, 8), (65, 130, 2, 1, 9), (64, 64, 2, 2, 16), (66, 131, 3, 1, 5)]

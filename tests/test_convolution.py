@@ -3,18 +3,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.errors import *
 from fucinalib.ops import convolution as conv
 
 C = lambda data, tags, dtype=None: fl.Tensor(np.asarray(data, 'f4') if dtype is None else data, tags, dtype)
 rng = lambda seed: np.random.default_rng(seed)
 normal = lambda tags, *shape, seed=0, dtype='f4': fl.Tensor(rng(seed).standard_normal(shape).astype(dtype), tags)
-
-
-@pytest.fixture
-def no_floor(monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
 
 
 # windows
@@ -119,7 +113,7 @@ def everything(x, seed=5):
 
 @pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped', 'negative'])
 @pytest.mark.parametrize('shape', [(3, 4, 1), (7, 6, 4), (9, 12, 5)])
-def test_backends_and_layouts(shape, layout, no_floor):
+def test_backends_and_layouts(shape, layout, every_size):
     a = rng(0).standard_normal(shape).astype('f4')
     b = {'plain': a, 'fortran': np.asfortranarray(a), 'stepped': np.repeat(a, 2, 1)[:, ::2], 'negative': a[::-1].copy()[::-1]}[layout]
     with fl.use_backend('numpy'): want = everything(a)
@@ -127,7 +121,7 @@ def test_backends_and_layouts(shape, layout, no_floor):
         with fl.use_backend(name): got = everything(b)
         for p, q in zip(got, want, strict=True): np.testing.assert_allclose(p, q, rtol=2e-5, atol=2e-5)
 
-def test_threads_change_nothing(no_floor):
+def test_threads_change_nothing(every_size):
     before, results = fl.get_num_threads(), []
     for n in (1, 2):
         fl.set_num_threads(n)
@@ -261,7 +255,7 @@ def test_first_of_equals_wins():
     assert leaf.grad.data[..., 0].tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 0]] and y.max_pool2d((2, 3)).item() == 7
 
 @pytest.mark.parametrize('backend', fl.backends())
-def test_pools_and_strange_numbers(backend, no_floor):
+def test_pools_and_strange_numbers(backend, every_size):
     inf, nan = np.inf, np.nan
     with fl.use_backend(backend):
         x = fl.param(C([[[nan], [1.]], [[-inf], [nan]]], 'h w c'))
@@ -308,7 +302,7 @@ def test_rules_keep_no_result():
     assert not alive(lambda: x.conv2d(w))[0] and alive(lambda: x.conv2d(w, relu=True))[0]
     assert not alive(lambda: x.max_pool2d(2))[0] and not alive(lambda: x.unfold(2))[0]
 
-def test_windows_of_one_pixel_are_a_copy(no_floor):
+def test_windows_of_one_pixel_are_a_copy(every_size):
     x = normal('h w c', 3, 4, 2)
     for name in fl.backends():
         with fl.use_backend(name):

@@ -3,17 +3,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.errors import *
 
 V = lambda data, tags='d': fl.param(data, tags)
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
 X = np.arange(12, dtype='f4').reshape(3, 4)
-
-
-@pytest.fixture
-def no_floor(monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
 
 
 @st.composite
@@ -74,7 +68,7 @@ def test_repeats():
     assert x.index_add('d', [0, 0, 0], C([1., 1., 1.])).tolist() == [4, 2, 3]
 
 @pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped'])
-def test_layouts(layout, no_floor):
+def test_layouts(layout, every_size):
     a = {'plain': X, 'fortran': np.asfortranarray(X), 'stepped': np.repeat(X, 2, 1)[:, ::2]}[layout]
     x, at = C(a, 'r c'), C(np.array([[1, 0, 3, 1]] * 3), 'r c')
     for backend in fl.backends():
@@ -82,7 +76,7 @@ def test_layouts(layout, no_floor):
             np.testing.assert_array_equal(x.take_along_axis('c', at).data, np.take_along_axis(X, at.data, 1))
             np.testing.assert_array_equal(x.index_add('c', [0, 0], C(np.ones((3, 2), 'f4'), 'r c')).data, X + [[2, 0, 0, 0]])
 
-def test_threads_change_nothing(no_floor):
+def test_threads_change_nothing(every_size):
     rng = np.random.default_rng(0)
     at, u, before = rng.integers(0, 50, 4000), rng.standard_normal((4000, 130)).astype('f4'), fl.get_num_threads()
     results = []

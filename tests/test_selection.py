@@ -4,19 +4,11 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.errors import *
 
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
 NUMBERS = st.sampled_from([0., -0., 1., -1., 2., 3.5, np.inf, -np.inf, np.nan])
 ROWS = arrays('f4', st.tuples(st.integers(1, 3), st.integers(1, 7)), elements=NUMBERS)
-
-
-@pytest.fixture(params=['numpy', 'pythran'])
-def backend(request, monkeypatch):
-    if request.param not in fl.backends(): pytest.skip('not built')
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
-    with fl.use_backend(request.param): yield request.param
 
 
 def first_best(row, better):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
-from fucinalib import kernels
 from fucinalib.errors import *
 from fucinalib.ops.softmax import slopes
 
@@ -25,11 +24,6 @@ def loop(x, scale=1., mask=None, slope=None, sinks=None, offset=None):
     return y
 
 
-@pytest.fixture
-def no_floor(monkeypatch):
-    for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
-
-
 @given(st.integers(1, 4), st.integers(1, 9), st.floats(-50, 50), st.floats(.1, 5))
 def test_laws(rows, n, shift, scale):
     "Shares add up to 1, a constant changes nothing, scale multiplies, log_softmax is the logarithm and logsumexp the difference."
@@ -48,7 +42,7 @@ OPTIONS = [{}, dict(scale=.3), dict(causal='q', source_offset=2), dict(sinks=[.5
 
 @pytest.mark.parametrize('options', OPTIONS, ids=lambda o: ' '.join(o) or 'plain')
 @pytest.mark.parametrize('layout', LAYOUTS)
-def test_every_option_on_every_layout(layout, options, no_floor):
+def test_every_option_on_every_layout(layout, options, every_size):
     rng = np.random.default_rng(0)
     a, g, m = [rng.standard_normal(s).astype('f4') for s in ((3, 5, 37), (3, 5, 37), (5, 37))]
     m[m < -1] = -inf
@@ -66,7 +60,7 @@ def test_every_option_on_every_layout(layout, options, no_floor):
 
 @pytest.mark.parametrize('axis', [0, 1, 2])
 @pytest.mark.parametrize('layout', LAYOUTS)
-def test_every_axis(layout, axis, no_floor):
+def test_every_axis(layout, axis, every_size):
     a = np.random.default_rng(1).standard_normal((4, 3, 5)).astype('f4') * 5
     g = np.random.default_rng(2).standard_normal(a.shape).astype('f4')
     wide = a.astype('f8')
@@ -90,7 +84,7 @@ def test_every_axis(layout, axis, no_floor):
 # rows that are not ordinary
 
 @pytest.mark.parametrize('backend', fl.backends())
-def test_infinite_rows(backend, no_floor):
+def test_infinite_rows(backend, every_size):
     with fl.use_backend(backend):
         x = fl.param([[-inf, -inf, -inf], [-inf, 2., -inf], [inf, 1., 0.], [1., 1., -inf]], 'r k')
         y = x.logsumexp('k')
@@ -102,7 +96,7 @@ def test_infinite_rows(backend, no_floor):
 
 @pytest.mark.parametrize('backend', fl.backends())
 @pytest.mark.parametrize('at', [0, 7, 16, 32])
-def test_nan_stays_in_its_row(backend, at, no_floor):
+def test_nan_stays_in_its_row(backend, at, every_size):
     a = np.zeros((3, 33), 'f4')
     a[1, at] = nan
     with fl.use_backend(backend):
@@ -120,7 +114,7 @@ def test_a_row_that_may_see_nothing():
         for offset in (0, 3): assert np.isfinite(fl.zeros('q k', q=n, k=n + offset).softmax('k', causal='q', source_offset=offset).data).all()
 
 @pytest.mark.parametrize('backend', fl.backends())
-def test_a_sink_takes_what_nobody_wants(backend, no_floor):
+def test_a_sink_takes_what_nobody_wants(backend, every_size):
     with fl.use_backend(backend):
         x = fl.param(np.full((2, 40), -inf, 'f4'), 'q k')
         y = x.softmax('k', sinks=-3.)
@@ -131,7 +125,7 @@ def test_a_sink_takes_what_nobody_wants(backend, no_floor):
 
 @pytest.mark.parametrize('backend', fl.backends())
 @pytest.mark.parametrize('bad', [nan, inf, 3e38])
-def test_what_is_later_is_never_read(backend, bad, no_floor):
+def test_what_is_later_is_never_read(backend, bad, every_size):
     a, g = np.random.default_rng(0).standard_normal((2, 2, 40, 40)).astype('f4')
     later = np.broadcast_to(np.triu(np.ones((40, 40), bool), 1), a.shape)
     with fl.use_backend(backend):
