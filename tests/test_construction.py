@@ -200,3 +200,11 @@ def test_constructors_refuse():
     for call in (lambda: fl.bernoulli('d', d=3, p=fl.Tensor(.5)), lambda: fl.zeros('a b', a=2**40, b=2**40), lambda: fl.ones('d', d=10**30)):
         with pytest.raises(FucinaError, match='help:'): call()
     assert x.full_like(1.5, dtype='f32').tolist() == [1.5, 1.5]
+
+@pytest.mark.filterwarnings('error')
+def test_bounds_beyond_f32():
+    assert fl.arange('t', 0, 1, 1e300).tolist() == [0] and fl.linspace('t', 0, 1e300, 2).tolist() == [0, np.inf] and fl.normal('t', t=1, mean=1e300, seed=0).item() == np.inf
+    with pytest.raises(OptionError, match='help:'): fl.uniform('t', t=2, high=1e300, seed=0)
+    x = fl.Tensor([1.], 'd')
+    assert x.pad('d', 0, 1, 1e300).tolist() == [1, np.inf] and x.bias_add([1e300], 'd').tolist() == [np.inf]
+    assert fl.rope_table([1], 4, theta=1e300).cos.isfinite().all().item()

@@ -166,7 +166,7 @@ def numbers(op, *bounds):
         if not isfinite(n): raise fault(OptionError, f'{op}: a bound is {n}', help='bounds are finite')
     return any(isinstance(n, (float, np.floating)) for n in bounds)
 
-# %% ../../nbs/05_construction.ipynb #0553d1bb
+# %% ../../nbs/05_construction.ipynb #52942bf0
 @op('construction', torch='torch.arange', samples=[Sample('t', 5), Sample('t', 0, 2, .5)], differentiable=False, attach=False,
     mistakes=[(InvalidShape, lambda f: f('t', 0)), (InvalidShape, lambda f: f('t', 0, 5, 0)), (TagError, lambda f: f('row col', 5)), (OptionError, lambda f: f('t', '5'))])
 def arange(tag,         # name of the axis
@@ -185,7 +185,7 @@ def arange(tag,         # name of the axis
     n = ceil((end - start) / step) if real else -((start - end) // step)
     if n < 1: raise fault(InvalidShape, f'arange: nothing lies between {start} and {end} in steps of {step}', help='a tensor holds at least one value')
     if dtype.is_float:
-        with np.errstate(over='ignore'): return kernels.arange_(np.empty(n, dtype.np), dtype.np.type(start), dtype.np.type(step)), tags, None
+        with np.errstate(over='ignore'): return kernels.arange_(np.empty(n, dtype.np), dtype.np.type(start), dtype.np.type(step if n > 1 else 0)), tags, None
     last = start + (n - 1) * step
     if dtype.is_int and not (np.iinfo(dtype.np).min <= min(start, last) and max(start, last) <= np.iinfo(dtype.np).max):
         raise fault(DTypeError, f'arange: {start} to {last} does not fit into {dtype}', help=f'{dtype} holds {np.iinfo(dtype.np).min} to {np.iinfo(dtype.np).max}')
@@ -289,7 +289,7 @@ def fill_uniform(low, high):
 RANDOM = dict(samples=[Sample('row col', row=2, col=3, seed=0), Sample('d', 5, seed=7, dtype='f64')], differentiable=False, attach=False,
               mistakes=[(InvalidShape, lambda f: f('row col', row=2, seed=0)), (OptionError, lambda f: f('row', row=2, seed=.5)), (DTypeError, lambda f: f('row', row=2, seed=0, dtype='i64')), (OptionError, lambda f: f('row', row=2, sed=0))])
 
-# %% ../../nbs/05_construction.ipynb #62dd59b6
+# %% ../../nbs/05_construction.ipynb #016cfdf4
 @op('construction', torch='torch.rand', **RANDOM)
 def rand(tags,         # names of the axes: 'row col'
          shape=None,   # sizes in that order, or by name
@@ -314,13 +314,16 @@ def uniform(tags,         # names of the axes: 'row col'
     "Random numbers in [low, high)."
     numbers('uniform', low, high)
     real = as_dtype(dtype).np.type
-    if not real(low) < real(high): raise fault(OptionError, f'uniform: no {as_dtype(dtype)} number lies in [{low}, {high})', help='low must be less than high')
+    with np.errstate(over='ignore'): some = real(low) < real(high) and isfinite(real(low)) and isfinite(real(high))
+    if not some: raise fault(OptionError, f'uniform: no {as_dtype(dtype)} number lies in [{low}, {high})', help='low must be less than high, and both numbers of this type')
     return drawn('uniform', tags, shape, sizes, seed, dtype, fill_uniform(low, high))
 
-# %% ../../nbs/05_construction.ipynb #5d104c67
+# %% ../../nbs/05_construction.ipynb #dbd48b41
 def fill_normal(mean, std):
     "The filler for normal numbers."
-    return lambda out, seed, real: kernels.normal_(out, seed, real(mean), np.float64(std))
+    def fill(out, seed, real):
+        with np.errstate(over='ignore', invalid='ignore'): return kernels.normal_(out, seed, real(mean), np.float64(std))
+    return fill
 
 @op('construction', torch='torch.randn', **RANDOM)
 def randn(tags,         # names of the axes: 'row col'

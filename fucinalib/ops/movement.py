@@ -84,12 +84,12 @@ def repeat(x:Tensor,  # any tags
     y = np.broadcast_to(np.expand_dims(x.data, i), turns).reshape(shape[:i] + (n * shape[i],) + shape[i + 1:])
     return np.ascontiguousarray(y), x.tags, (lambda g: g.reshape(turns).sum(i),)
 
-# %% ../../nbs/15a_movement.ipynb #39e94ef0
+# %% ../../nbs/15a_movement.ipynb #f48b01af
 def filler(x, op, value):
     "`value` as one that x can hold."
     if x.dtype.is_bool and isinstance(value, (bool, np.bool_)): return bool(value)
     if x.dtype.is_bool: raise fault(DTypeError, f'{op}: {value!r} is not a truth value', x=x, help='value=False or value=True')
-    return float(value) if x.dtype.is_float and isinstance(value, (int, float, np.integer, np.floating)) else number(value, x, op)
+    return number(value, x, op)
 
 def framed(a, frame, value):
     "`a` with (before, after) values added to, or where negative cut from, each of its axes; and the two indices that say what went where."

@@ -227,11 +227,11 @@ def mul_(x:Tensor,  # changed in place
     kernels.mul_scalar_(x.data, number(s, x, 'mul_'))
     return x
 
-# %% ../../nbs/10_pointwise.ipynb #2238f7b0
+# %% ../../nbs/10_pointwise.ipynb #68dc7e15
 def last_axis_vector(x, vector, tag, op):
     "`vector` as an array that fits the last axis of x, which must be `tag`."
     if axis_of(x, op, tag) != x.ndim - 1: raise fault(UnsupportedView, f'{op}: {tag!r} is not the last axis', x=x, help='x.add(bias) meets by name wherever the axis is')
-    v = np.asarray(vector, x.data.dtype)
+    with np.errstate(over='ignore'): v = np.asarray(vector, x.data.dtype)
     if v.shape != x.shape[-1:]: raise fault(ShapeMismatch, f'{op} over {tag!r}: sizes differ', x=x, vector=v, help=f'give {x.shape[-1]} values')
     return v
 

@@ -78,7 +78,7 @@ class RopeTable:
         if absent.size: raise fault(IndexOutOfBounds, f'rope: position {absent[0]} is not in the table', table=self, help='rope_table(AxisRange(length, origin), dim) makes one that has it')
         return self.cos.data[at], self.sin.data[at]
 
-# %% ../../nbs/21_rotary.ipynb #39c65f4b
+# %% ../../nbs/21_rotary.ipynb #425fb519
 def numbered(op, positions):
     "Positions as an i64 array of one axis."
     if isinstance(positions, AxisRange): a = positions.positions()
@@ -101,11 +101,11 @@ def base(op, theta, least=0):
 
 def per_pair(op, values, name, count, dtype):
     "One number per pair as an array. ShapeMismatch if there are more or less."
-    a = np.asarray(values.data if isinstance(values, Tensor) else values, dtype)
+    with np.errstate(over='ignore'): a = np.asarray(values.data if isinstance(values, Tensor) else values, dtype)
     if a.ndim != 1 or count is not None and len(a) != count: raise fault(ShapeMismatch, f'{op}: {name} of shape {a.shape}' + (f' for {count} pairs' if count else ''), help=f'one number per pair: {count or "dim // 2"} of them')
     return a
 
-# %% ../../nbs/21_rotary.ipynb #398f4c06
+# %% ../../nbs/21_rotary.ipynb #afe1a541
 @op('rotary', samples=[Sample([0, 1, 5], 4), Sample(AxisRange(3, -1), 6, 500., freq_factors=[1., 2., 8.])], attach=False, differentiable=False, composed=True,
     mistakes=[(InvalidShape, lambda f: f([0, 1], 3)), (InvalidShape, lambda f: f(8, 4)), (DTypeError, lambda f: f([.5], 4)), (OptionError, lambda f: f([0], 4, 0.)), (OptionError, lambda f: f([0])), (OptionError, lambda f: f([0], 2, freq_factors=[0.])),
               (ShapeMismatch, lambda f: f([0], 4, freq_factors=[1.])), (ShapeMismatch, lambda f: f([0], 6, inv_freqs=[1., .1])), (OptionError, lambda f: f([0], 4, inv_freqs=[1., .1], freq_factors=[1., 1.]))])
@@ -125,7 +125,7 @@ def rope_table(positions,          # whole numbers, or an AxisRange
     else:
         if dim is None: raise fault(OptionError, 'rope_table: no dim', help='how many features turn: rope_table(AxisRange(n), dim)')
         dim, theta = paired('rope_table', dim), base('rope_table', theta)
-        angle = at[:, None].astype('f4') / (theta ** (np.arange(0, dim, 2) / dim)).astype('f4')
+        with np.errstate(over='ignore'): angle = at[:, None].astype('f4') / (theta ** (np.arange(0, dim, 2) / dim)).astype('f4')
         if freq_factors is not None:
             factors = per_pair('rope_table', freq_factors, 'freq_factors', dim // 2, 'f4')
             if not (factors > 0).all(): raise fault(OptionError, 'rope_table: a frequency factor is not above 0', help='1 changes nothing, more makes a pair slower')
