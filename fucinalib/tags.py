@@ -44,7 +44,7 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
                 raise fault(TagError, f'{t!r} is not a tag: an axis is chosen by its name, never by its position', help="for example 'row'")
     return _parse(names)
 
-# %% ../nbs/01_tags.ipynb #cf50d32c
+# %% ../nbs/01_tags.ipynb #37251043
 def locate(x,       # anything with .tags and .shape
            op,      # name of the operation, for the message
            *names,  # tags to find
@@ -64,7 +64,7 @@ def locate(x,       # anything with .tags and .shape
 def axis_of(x, op, tag):
     "Position of the one axis `tag` of `x`. TagError for a name that is not there, and for none or several."
     at = locate(x, op, tag)
-    if len(at) != 1: raise fault(TagError, f'{op} takes one axis, and {tag!r} names {len(at) or "none"}', x=x, help=f"x.merge('both', {' '.join(parse(tag))!r}) makes one of neighbours" if at else f'the axes are {" ".join(x.tags)}')
+    if len(at) != 1: raise fault(TagError, f'{op} takes one axis, and {tag!r} names {len(at) or "none"}', x=x, help=f"x.merge('both', {' '.join(parse(tag))!r}) makes one of neighbours" if at else f'the axes are {" ".join(x.tags)}' if x.tags else 'x is a single number; x.insert_axis("d") gives it an axis')
     return at[0]
 
 # %% ../nbs/01_tags.ipynb #9b1c3187
