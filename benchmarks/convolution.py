@@ -1,17 +1,15 @@
 """Convolutions, forward and forward with backward, pools, and what goes with them. torch has its own layout, channels first, and its own engine."""
 import numpy as np
 import fucinalib as fl
-from .harness import Case, normal
+from .harness import Case, normal, there_and_back
 
 
 def through(f, *leaves):
     "A call that runs f forward and backward, with a gradient of ones."
-    ones = np.ones(f(*leaves).shape, 'f4')
-    return lambda: f(*leaves).backward(ones)
+    return there_and_back(f, *leaves, g=np.ones(f(*leaves).shape, 'f4'))
 
 def torch_through(torch, f, *leaves):
-    ones = torch.ones_like(f(*leaves))
-    return lambda: torch.autograd.grad(f(*leaves), leaves, ones)
+    return there_and_back(f, *leaves, g=torch.ones_like(f(*leaves)))
 
 def first(a): return np.ascontiguousarray(np.moveaxis(a, -1, -3))
 

@@ -169,3 +169,10 @@ def test_long_accumulators():
         assert x.sum('d').dtype == 'i64' and x.sum('d').item() == n * v and x.mean('d').item() == v
         assert x.cumsum('d').dtype == 'i64' and x.cumsum('d').tolist()[-1] == n * v
     assert C([True] * 300).sum().item() == 300
+
+
+def test_division_operators_on_both_sides():
+    x = fl.Tensor([1, 2, -3], 'd')
+    assert (7 // x).tolist() == [7, 3, -3] and (7 % x).tolist() == [0, 1, -2]
+    q, r = divmod(x, 2)
+    assert q.tolist() == [0, 1, -2] and r.tolist() == [1, 0, 1]

@@ -108,6 +108,7 @@ def test_router():
     e = np.exp([1., 3., 2., 0.])
     np.testing.assert_allclose(C([[1., 3., 2., 0.]], 'row expert').router_topk('expert', 2, normalize_selected=False).weights.data, [e[[1, 2]] / e.sum()], rtol=1e-6)
     assert C([[1., 1., 1.]], 'row expert').router_topk('expert', 2).selected.tolist() == [[0, 1]]
+    with pytest.raises(DTypeError): C([[1, 2]], 'row expert').router_topk('expert', 1)
 
 @pytest.mark.parametrize('dtype', ['f4', 'f8', 'i8', 'i4', 'i2', 'u1', '?'])
 def test_sort_of_many(dtype, backend):

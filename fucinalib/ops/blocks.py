@@ -7,7 +7,7 @@ __all__ = ['LAYOUTS', 'BlockTensor', 'as_blocks', 'whole_blocks', 'patch_blocks'
            'in_pieces', 'no_arithmetic', 'not_here', 'refuse', 'view', 'outer_axis', 'concat_blocks', 'check_dot',
            'shared_axis', 'wrong_side', 'PackedBlocks', 'prepared', 'normalised', 'gelu_gated']
 
-# %% ../../nbs/25a_blocks.ipynb #ecdf0283
+# %% ../../nbs/25a_blocks.ipynb #7005afe2
 import html as _html
 from math import prod
 import numpy as np
@@ -19,10 +19,10 @@ from ..errors import (DTypeError, EmptySelection, GradientCastUnsupported, Gradi
 from ..kernels.blocks import BlockFormat, formats, multiply, packed_product, planes, tiled_back, unplane
 from .packed import PackedWeight
 from ..show import STYLE, chip
-from ..tags import locate, parse, replaced, renaming
+from ..tags import axis_of, locate, parse, replaced, renaming
 from ..tensor import Tensor, wrap
 
-# %% ../../nbs/25a_blocks.ipynb #107f6c58
+# %% ../../nbs/25a_blocks.ipynb #618e1cff
 class BlockTensor:
     "A constant tensor whose numbers are stored in blocks of few bits along the last axis."
     __slots__ = ('blocks', 'dtype', 'tags', 'activation', '__weakref__')
@@ -45,8 +45,8 @@ class BlockTensor:
     sizes = property(lambda self: dict(zip(self.tags, self.shape)), doc='Logical size of every axis by tag.')
     numel = property(lambda self: prod(self.shape), doc='Number of numbers.')
     nbytes = property(lambda self: self.blocks.nbytes, doc='Memory in bytes.')
-    def size(self, tag): "Logical size of an axis."; return self.shape[locate(self, 'size', tag)[0]]
-    def axis(self, tag): "Position of an axis."; return locate(self, 'axis', tag)[0]
+    def size(self, tag): "Logical size of an axis."; return self.shape[axis_of(self, 'size', tag)]
+    def axis(self, tag): "Position of an axis."; return axis_of(self, 'axis', tag)
 
 # %% ../../nbs/25a_blocks.ipynb #5dd5e18d
 def as_blocks(blocks, f, ndim, shape):
@@ -179,9 +179,9 @@ def view(q, blocks, tags):
     t.blocks, t.dtype, t.tags, t.activation = blocks, q.dtype, tags, q.activation
     return t
 
-# %% ../../nbs/25a_blocks.ipynb #d90260ce
+# %% ../../nbs/25a_blocks.ipynb #065253ff
 def outer_axis(q, tag, op):
-    i = locate(q, op, tag)[0]
+    i = axis_of(q, op, tag)
     if i == q.ndim - 1: raise fault(TagError, f'{op} over {tag!r}: that axis is cut into blocks', q=q, help="q.to('f32') first")
     return i
 

@@ -11,7 +11,7 @@ __all__ = ['KERNEL', 'PIECE', 'LEAST', 'PLANES', 'IMAGE', 'POOL', 'POOLS', 'VECT
            'conv2d', 'pooling', 'flat', 'max_pool2d', 'avg_pool2d', 'upsample2x_nearest', 'channels', 'prelu',
            'channel_affine']
 
-# %% ../../nbs/23_convolution.ipynb #76ae0362
+# %% ../../nbs/23_convolution.ipynb #d24f4619
 import operator
 import numpy as np
 from .. import kernels
@@ -21,7 +21,7 @@ from ..errors import DTypeError, GradientPreparedConv2dUnsupported, InvalidDataL
 from .pointwise import mixed
 from .reductions import lanes
 from .unary import floats
-from ..tags import align, locate, parse, replaced
+from ..tags import align, axis_of, parse, replaced
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/23_convolution.ipynb #6f83aa43
@@ -193,10 +193,10 @@ def every(g, j, o):
     "Output j of each channel, of o that it has."
     return g if o == 1 else np.ascontiguousarray(g.reshape(*g.shape[:2], -1, o)[..., j]).reshape(*g.shape[:2], -1)
 
-# %% ../../nbs/23_convolution.ipynb #e9db3ba6
+# %% ../../nbs/23_convolution.ipynb #40cad9d2
 def roles(op, x, w, time, tap, groups=1):
     "Places in x: other axes, time, channels; places in w: tap, input, output or None; and the tags of the result."
-    (t,), (k,) = locate(x, op, time), locate(w, op, tap)
+    t, k = axis_of(x, op, time), axis_of(w, op, tap)
     time, rest = x.tags[t], [g for g in w.tags if g != w.tags[k]]
     if not 2 <= w.ndim <= 3: raise fault(TagError, f'{op}: w has {w.ndim} axes', x=x, w=w, help='tap, input and output channels; or channel and tap, one filter for each channel')
     if x.ndim < 2: raise fault(TagError, f'{op}: x has no channels', x=x, w=w, help="x.insert_axis('c') makes a signal one channel of many")

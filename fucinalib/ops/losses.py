@@ -9,7 +9,7 @@ __all__ = ['LABELS', 'MISLABELLED', 'SMOOTHED', 'CHUNK', 'LINEAR', 'ONE', 'PAIR'
            'entries_for', 'distill_losses', 'linear_distill', 'target_for', 'paired', 'mse_loss', 'huber_loss',
            'unsure', 'bce_loss', 'kl_target', 'kl_log_target', 'kl_div', 'cosine_similarity']
 
-# %% ../../nbs/19_losses.ipynb #09290268
+# %% ../../nbs/19_losses.ipynb #793be8a5
 from math import isfinite, prod
 import numpy as np
 from .. import kernels
@@ -20,7 +20,7 @@ from ..kernels.pointwise import quiet
 from .pointwise import mixed
 from .reductions import lanes
 from .unary import floats
-from ..tags import align, locate, renaming, union, without
+from ..tags import align, axis_of, locate, renaming, union, without
 from ..tensor import Tensor
 
 # %% ../../nbs/19_losses.ipynb #49486ce4
@@ -30,11 +30,10 @@ def reduction_of(x, op, reduction, known=('mean', 'sum', 'none')):
     batch = f"; the sum over the rows is x.{op}(..., reduction='sum') / rows" if reduction == 'batchmean' else ''
     raise fault(OptionError, f'{op}: reduction {reduction!r}', x=x, help=did_you_mean(reduction, known) + batch)
 
-# %% ../../nbs/19_losses.ipynb #b9ecdd00
+# %% ../../nbs/19_losses.ipynb #b98a5cfd
 def labels_for(x, op, tag, labels, ignore_index=None):
     "The labels as an i64 array with the shape of x less its classes, -1 where ignored; each is checked."
-    axis, *more = locate(x, op, tag)
-    if more: raise fault(TagError, f'{op} over {1 + len(more)} axes', x=x, help="classes are one axis; x.merge('class', 'a b') makes one of two")
+    axis = axis_of(x, op, tag)
     rest, shape, n = tuple([t for t in x.tags if t != tag]), x.shape[:axis] + x.shape[axis + 1:], x.shape[axis]
     if isinstance(labels, Tensor):
         if set(labels.tags) != set(rest): raise fault(TagError, f'{op}: the labels have other axes than x without its classes', x=x, labels=labels, help=f'labels need the axes {" ".join(rest)!r}' if rest else 'labels are a single number')

@@ -6,13 +6,13 @@
 __all__ = ['WHOLE', 'NOT_WHOLE', 'BY_ZERO', 'cast', 'to', 'whole', 'divided', 'div_floor', 'div_trunc', 'mod', 'rem', 'bit_and',
            'bit_or', 'bit_xor', 'bits_or']
 
-# %% ../../nbs/24_numbers.ipynb #70e605cb
+# %% ../../nbs/24_numbers.ipynb #8f1dc6ad
 import numpy as np
 from ..autograd import Sample, mode, op
 from ..dtypes import F8, HALF, as_dtype, f32, grad_type
 from ..errors import DTypeError, DivisionByZero, GradientCastUnsupported, ShapeMismatch, fault
 from . import masks
-from .pointwise import pair
+from .pointwise import lift, pair
 from ..tensor import Tensor, patch
 
 # %% ../../nbs/24_numbers.ipynb #dd71afa6
@@ -127,8 +127,11 @@ def bit_xor(x:Tensor,            # whole numbers
     a, b, tags = whole(x, other, 'bit_xor')
     return a ^ b, tags, None
 
-# %% ../../nbs/24_numbers.ipynb #3bde8e6a
+# %% ../../nbs/24_numbers.ipynb #4d6e56e0
 Tensor.__floordiv__, Tensor.__mod__ = div_floor, mod
+Tensor.__rfloordiv__ = lambda self, other: div_floor(lift(other, self, 'div_floor'), self)
+Tensor.__rmod__ = lambda self, other: mod(lift(other, self, 'mod'), self)
+Tensor.__divmod__ = lambda self, other: (div_floor(self, other), mod(self, other))
 
 # %% ../../nbs/24_numbers.ipynb #6eff91bd
 def bits_or(bits, logic):

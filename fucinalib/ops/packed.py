@@ -210,7 +210,7 @@ def ternary_tags(x, w, tag):
     if x.dtype != w.dtype or not x.dtype.is_float: raise fault(DTypeError, f'dot_ternary of {x.dtype} and {w.dtype}', x=x, w=w, help="w.to('f32') and x.to('f32')")
     return parse(x.tags[:-1] + w.tags[:1])
 
-# %% ../../nbs/25_packed.ipynb #2c2cafe6
+# %% ../../nbs/25_packed.ipynb #925c4295
 @op('packed', mistakes=TERNARY, half='f32', samples=[Sample(lambda: Tensor(np.random.default_rng(0).uniform(-1, 1, (2, 256)), 't in', requires_grad=True), lambda: Tensor(np.random.default_rng(1).uniform(-1, 1, (3, 256)), 'out in'), 'in')])
 def dot_ternary(x:Tensor,  # its last axis is summed over
                 w:Tensor,  # latent weight, two axes: out, then the summed one, a multiple of 256 long
@@ -220,5 +220,6 @@ def dot_ternary(x:Tensor,  # its last axis is summed over
     tags, a, b = ternary_tags(x, w, tag), x.data, w.data
     t, d = trits(b)
     rows = a.reshape(-1, a.shape[-1])
-    y = np.matmul(rows, t.T) * d
-    return y.reshape(a.shape[:-1] + y.shape[-1:]), tags, (lambda g: np.matmul(g * d, t), lambda g: np.matmul(g.reshape(-1, g.shape[-1]).T, rows))
+    scaled = quiet(lambda a: a * d)
+    y = scaled(product(rows, t.T))
+    return y.reshape(a.shape[:-1] + y.shape[-1:]), tags, (lambda g: product(scaled(g), t), lambda g: product(g.reshape(-1, g.shape[-1]).T, rows))

@@ -6,7 +6,7 @@
 __all__ = ['ONE_AXIS', 'TopK', 'Routes', 'best_place', 'argmax', 'argmin', 'picked', 'by_rows', 'topk', 'count', 'order', 'sort',
            'argsort', 'line', 'multinomial', 'router_topk']
 
-# %% ../../nbs/17_selection.ipynb #e525aa70
+# %% ../../nbs/17_selection.ipynb #e13cd2a0
 import operator
 from collections import namedtuple
 import numpy as np
@@ -15,6 +15,7 @@ from ..autograd import Sample, custom_vjp, op
 from ..errors import IndexOutOfBounds, InvalidShape, TagError, UnsupportedGradient, fault
 from .construction import at
 from .indexing import middle
+from .unary import floats
 from ..tags import axis_of, parse, replaced, without
 from ..tensor import Tensor, wrap
 
@@ -155,7 +156,7 @@ def multinomial(x:Tensor,          # weights of one or two axes, at least 0, any
         w[np.arange(rows), found] = 0
     return drawn.reshape(x.shape[:-1] + (n,)), parse(x.tags[:-1] + parse(out)), None
 
-# %% ../../nbs/17_selection.ipynb #92bdbed1
+# %% ../../nbs/17_selection.ipynb #21167f55
 Routes = namedtuple('Routes', 'selected weights')
 
 @op('selection', samples=[Sample('row=2 expert=4', 'expert', 2)], composed=True, differentiable=False,
@@ -170,8 +171,10 @@ def router_topk(x:Tensor,                  # scores of two axes
     if x.ndim != 2 or x.tags[-1] != tag: raise fault(TagError, f'router_topk: {tag!r} must be the last of two axes', x=x, help='one row of scores for each token')
     if x.requires_grad: raise fault(UnsupportedGradient, 'router_topk has no gradient, and x requires one', x=x, help='x.detach(), or softmax and topk to train')
     count(x, 'router_topk', tag, k)
-    values, places = kernels.topk_last(x.data, k)
-    e = np.exp(x.data - x.data.max(1, keepdims=True))
-    shares = np.take_along_axis(e, places, 1) / e.sum(1, keepdims=True)
-    if normalize_selected: shares = shares / shares.sum(1, keepdims=True)
+    scores = floats(x, 'router_topk')
+    places = kernels.topk_last(scores, k)[1]
+    with np.errstate(all='ignore'):
+        e = np.exp(scores - scores.max(1, keepdims=True))
+        shares = np.take_along_axis(e, places, 1) / e.sum(1, keepdims=True)
+        if normalize_selected: shares = shares / shares.sum(1, keepdims=True)
     return Routes(wrap(places, x.tags), wrap(shares, x.tags))

@@ -67,7 +67,7 @@ def slopes(max_bias,  # the last of a power of two heads gets 2 ** -max_bias
     step = max_bias / full
     return [2. ** (-step * (h + 1) if h < full else -step / 2 * (2 * (h - full) + 1)) for h in range(heads)]
 
-# %% ../../nbs/18_softmax.ipynb #62a80acc
+# %% ../../nbs/18_softmax.ipynb #70193270
 def placed(values, x, tag):
     "One value for each entry of the axis `tag`, as an array with the axes of x."
     return np.reshape(values, [n if t == tag else 1 for t, n in zip(x.tags, x.shape)])
@@ -80,7 +80,7 @@ def sink_of(x, sinks, head):
     if isinstance(sinks, Tensor) and head is not None and sinks.tags not in ((), (head,)): raise fault(TagError, f'softmax: the sinks have the one axis {head!r}', x=x, sinks=sinks, help=f'Tensor(values, {head!r})')
     if a.ndim > 1 or a.size != n:
         raise fault(InvalidShape, f'softmax: {a.size} sinks for {n} heads' if head else f'softmax: {a.size} sinks and no axis of heads', x=x, sinks=sinks, help=f'{n} of them, one for each entry of {head!r}' if head else "say which axis they belong to: head='head'; or give a single number")
-    return placed(a, x, head)
+    with np.errstate(all='ignore'): return placed(a.astype(x.data.dtype), x, head)
 
 def limit_of(x, axis, causal, offset):
     "How many entries of the axis each query sees, at every place of x. TagError, InvalidShape."

@@ -271,7 +271,7 @@ def narrow(x:Tensor,  # any tags
     at = (builtins.slice(None),) * i + (builtins.slice(start, start + length),)
     return x.data[at], x.tags, (lambda g: Part(at, g),)
 
-# %% ../../nbs/15_structure.ipynb #93028031
+# %% ../../nbs/15_structure.ipynb #26dee5b4
 def named(x, op, where, by_tag):
     "The dict tag -> index that a call names, tags checked."
     if len(where) == 2 and isinstance(where[0], str): by_tag = {where[0]: where[1], **by_tag}
@@ -283,7 +283,7 @@ def named(x, op, where, by_tag):
 def entry(x, op, tag, i):
     "Index `i` of the axis `tag`, counted from the front."
     n = x.shape[x.tags.index(tag)]
-    try: k = operator.index(i)
+    try: k = operator.index(i if not isinstance(i, bool) else None)
     except TypeError: raise fault(OptionError, f'{op} of {tag!r}: {i!r} is not a whole number', x=x, help=f'x.slice({tag}=slice(0, 2)) takes a range, x.index_select({tag!r}, [0, 2]) a list') from None
     if not -n <= k < n: raise fault(IndexOutOfBounds, f'{op} of {tag!r}: {k} of {n}', x=x, help=f'{-n} to {n - 1}')
     return k % n
