@@ -11,7 +11,7 @@ def _lay(k, v, kt, vb, t, b, j0, g, depth, wide):
     for j in range(min(64, k.shape[1] - j0)):
         for d in range(k.shape[3]):
             kt[t * depth + d, j] = k[b, j0 + j, g, d]
-            vb[(t * wide + d // 32) * 64 + j, d - d // 32 * 32] = v[b, j0 + j, g, d]
+            vb[(t * wide + d // 64) * 64 + j, d - d // 64 * 64] = v[b, j0 + j, g, d]
 
 def _start(q, x, top, t, b, i0, h, n, scale):
     for r in range(n):
@@ -48,12 +48,12 @@ def _scores(s, x, kt, t, at, n, depth):
                 row[j] = row[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j] + a4 * b4[j] + a5 * b5[j] + a6 * b6[j] + a7 * b7[j]
 
 def _mix(acc, s, vb, u, t, at, n, wide):
-    "Blocks of 32 columns, so that the inner loop has a known length."
+    "Blocks of 64 columns: the inner loop has a known length, and eight vectors share what is loaded around them. The length of the loop over p is not a literal, or g++ unrolls it and runs out of registers."
     for e in range(0, wide * 64, 64):
         tile, right = s[t:t + 64], vb[at + e:at + e + 64]
         for r in range(n):
             row = acc[u + e + r]
-            for p in range(0, 64, 8):
+            for p in range(0, s.shape[1], 8):
                 a0 = tile[r, p]
                 a1 = tile[r, p + 1]
                 a2 = tile[r, p + 2]
@@ -71,7 +71,7 @@ def _mix(acc, s, vb, u, t, at, n, wide):
                 b6 = right[p + 6]
                 b7 = right[p + 7]
                 #omp simd
-                for d in range(32):
+                for d in range(64):
                     row[d] = row[d] + a0 * b0[d] + a1 * b1[d] + a2 * b2[d] + a3 * b3[d] + a4 * b4[d] + a5 * b5[d] + a6 * b6[d] + a7 * b7[d]
 
 def _bias(s, bias, t, n, i0, j0):
@@ -99,7 +99,7 @@ def _weigh(s, top, acc, t, n, wide):
             top[t + r, 1] = top[t + r, 1] * f + np.float32(np.sum(s[t + r]))
             for e in range(0, wide * 64, 64):
                 row = acc[t * wide + e + r]
-                for d in range(32):
+                for d in range(64):
                     row[d] = row[d] * f
 
 def _end(out, lse, acc, top, t, b, i0, h, n, wide):
@@ -112,7 +112,7 @@ def _end(out, lse, acc, top, t, b, i0, h, n, wide):
         else:
             lse[b, i0 + r, h] = np.float32(-np.inf)
         for d in range(out.shape[3]):
-            out[b, i0 + r, h, d] = acc[t * wide + d // 32 * 64 + r, d - d // 32 * 32] * f
+            out[b, i0 + r, h, d] = acc[t * wide + d // 64 * 64 + r, d - d // 64 * 64] * f
 
 #pythran export attend_(float32[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), int64[:], float32, int, int, float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
 def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, kt, vb, x, acc, s, top):
@@ -121,7 +121,7 @@ def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, kt, vb, x, acc, s, to
     G = k.shape[2]
     NQ = (T + 63) // 64
     NK = (S + 63) // 64
-    E = (D + 31) // 32
+    E = (D + 63) // 64
     #omp parallel for firstprivate(G, NK, E)
     for t in range(B * G * NK):
         b = t // (G * NK)

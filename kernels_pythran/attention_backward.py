@@ -8,7 +8,7 @@ def _lay(k, v, kt, vt, kb, t, b, j0, g, depth, wide):
         for d in range(k.shape[3]):
             kt[t * depth + d, j] = k[b, j0 + j, g, d]
             vt[t * depth + d, j] = v[b, j0 + j, g, d]
-            kb[(t * wide + d // 32) * 64 + j, d - d // 32 * 32] = k[b, j0 + j, g, d]
+            kb[(t * wide + d // 64) * 64 + j, d - d // 64 * 64] = k[b, j0 + j, g, d]
 
 def _start(q, gy, lse, delta, x, y, xb, yb, top, t, b, i0, h, scale, wide):
     for r in range(min(64, q.shape[1] - i0)):
@@ -17,8 +17,8 @@ def _start(q, gy, lse, delta, x, y, xb, yb, top, t, b, i0, h, scale, wide):
         for d in range(q.shape[3]):
             x[t + r, d] = q[b, i0 + r, h, d] * scale
             y[t + r, d] = gy[b, i0 + r, h, d]
-            xb[t * wide + d // 32 * 64 + r, d - d // 32 * 32] = q[b, i0 + r, h, d] * scale
-            yb[t * wide + d // 32 * 64 + r, d - d // 32 * 32] = gy[b, i0 + r, h, d]
+            xb[t * wide + d // 64 * 64 + r, d - d // 64 * 64] = q[b, i0 + r, h, d] * scale
+            yb[t * wide + d // 64 * 64 + r, d - d // 64 * 64] = gy[b, i0 + r, h, d]
 
 def _products(s, x, kt, t, u, at, n, depth):
     left, right = x[u:u + 64], kt[at:at + depth]
@@ -48,12 +48,12 @@ def _products(s, x, kt, t, u, at, n, depth):
                 row[j] = row[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j] + a4 * b4[j] + a5 * b5[j] + a6 * b6[j] + a7 * b7[j]
 
 def _mix(acc, s, vb, u, t, at, n, wide):
-    "Blocks of 32 columns, so that the inner loop has a known length."
+    "Blocks of 64 columns: the inner loop has a known length, and eight vectors share what is loaded around them. The length of the loop over p is not a literal, or g++ unrolls it and runs out of registers."
     for e in range(0, wide * 64, 64):
         tile, right = s[t:t + 64], vb[at + e:at + e + 64]
         for r in range(n):
             row = acc[u + e + r]
-            for p in range(0, 64, 8):
+            for p in range(0, s.shape[1], 8):
                 a0 = tile[r, p]
                 a1 = tile[r, p + 1]
                 a2 = tile[r, p + 2]
@@ -71,7 +71,7 @@ def _mix(acc, s, vb, u, t, at, n, wide):
                 b6 = right[p + 6]
                 b7 = right[p + 7]
                 #omp simd
-                for d in range(32):
+                for d in range(64):
                     row[d] = row[d] + a0 * b0[d] + a1 * b1[d] + a2 * b2[d] + a3 * b3[d] + a4 * b4[d] + a5 * b5[d] + a6 * b6[d] + a7 * b7[d]
 
 def _mix_turned(acc, s, y, u, t, at, wide):
@@ -80,7 +80,7 @@ def _mix_turned(acc, s, y, u, t, at, wide):
         tile, right = s[t:t + 64], y[at + e:at + e + 64]
         for j in range(64):
             row = acc[u + e + j]
-            for p in range(0, 64, 8):
+            for p in range(0, s.shape[1], 8):
                 a0 = tile[p, j]
                 a1 = tile[p + 1, j]
                 a2 = tile[p + 2, j]
@@ -98,7 +98,7 @@ def _mix_turned(acc, s, y, u, t, at, wide):
                 b6 = right[p + 6]
                 b7 = right[p + 7]
                 #omp simd
-                for d in range(32):
+                for d in range(64):
                     row[d] = row[d] + a0 * b0[d] + a1 * b1[d] + a2 * b2[d] + a3 * b3[d] + a4 * b4[d] + a5 * b5[d] + a6 * b6[d] + a7 * b7[d]
 
 def _hide(s, t, n, lo, hi, end):
@@ -119,13 +119,13 @@ def _weigh(s, p, top, t, u, n):
 def _queries(gq, acc, t, b, i0, h, scale, wide):
     for r in range(min(64, gq.shape[1] - i0)):
         for d in range(gq.shape[3]):
-            gq[b, i0 + r, h, d] = acc[t * wide + d // 32 * 64 + r, d - d // 32 * 32] * scale
+            gq[b, i0 + r, h, d] = acc[t * wide + d // 64 * 64 + r, d - d // 64 * 64] * scale
 
 def _keys(gk, gv, ak, av, t, b, j0, g, wide):
     for j in range(min(64, gk.shape[1] - j0)):
         for d in range(gk.shape[3]):
-            gk[b, j0 + j, g, d] += ak[t * wide + d // 32 * 64 + j, d - d // 32 * 32]
-            gv[b, j0 + j, g, d] += av[t * wide + d // 32 * 64 + j, d - d // 32 * 32]
+            gk[b, j0 + j, g, d] += ak[t * wide + d // 64 * 64 + j, d - d // 64 * 64]
+            gv[b, j0 + j, g, d] += av[t * wide + d // 64 * 64 + j, d - d // 64 * 64]
 
 def _zero(gk, gv, b, j0, g):
     for j in range(min(64, gk.shape[1] - j0)):
@@ -140,7 +140,7 @@ def attend_back_(gq, gk, gv, q, k, v, owner, scale, lo, hi, gy, lse, delta, kt, 
     G = k.shape[2]
     NQ = (T + 63) // 64
     NK = (S + 63) // 64
-    E = (D + 31) // 32
+    E = (D + 63) // 64
     #omp parallel for firstprivate(G, NK, E)
     for t in range(B * G * NK):
         b = t // (G * NK)

@@ -8,7 +8,7 @@ from .dispatch import kernel
 from .pointwise import quiet
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
-TILE, BLOCK = 64, 32        # compiled: the side of a tile, columns of d at a time
+TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
 
 
 def lanes(a, n):
