@@ -7,9 +7,10 @@ Rules that keep a kernel right and fast:
 - Loops over elements live in a helper without a pragma; the OpenMP loop calls it on rows or on pieces of CHUNK elements.
 - Pieces are cut by size, never by thread: sums must not depend on the number of threads.
 - Give exp a statement of its own. `order(C)` on every array of two or more axes.
+- What several sources need stands in files with a leading underscore: `from ._loops import piece`. They export nothing.
 - xsimd's whole-array maximum drops NaN, its power loses bits, its exp ends at 88.4 and -87.3: see pointwise and unary.
 """
-import hashlib, warnings
+import hashlib, re, warnings
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -23,11 +24,25 @@ def built():
     return dict(sorted(files.items()))
 
 
+def helpers(source):
+    "The files with a leading underscore from which a source imports."
+    return [source.with_name(f'{name.decode()}.py') for name in re.findall(rb'^from \.(_\w+) import', source.read_bytes(), re.M)]
+
+
+def content(source):
+    "What Pythran is given, and takes the hash of: the source, and after it a line with the hash of each helper."
+    text = source.read_bytes()
+    for helper in helpers(source):
+        said = hashlib.sha256(helper.read_bytes()).hexdigest() if helper.exists() else 'missing'
+        text += f'# {helper.name} {said}\n'.encode()
+    return text
+
+
 def stale(module):
-    "True if the source beside a compiled module is not the one it was made from."
+    "True if the source beside a compiled module, or a helper it imports, is not the one it was made from."
     source = HERE / (module.__name__.rpartition('.')[2] + '.py')
     made_from = getattr(module, '__pythran__', (None,))[-1]
-    return source.exists() and made_from is not None and hashlib.sha256(source.read_bytes()).hexdigest() != made_from
+    return source.exists() and made_from is not None and hashlib.sha256(content(source)).hexdigest() != made_from
 
 
 def kernels():

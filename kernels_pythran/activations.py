@@ -4,18 +4,14 @@ The exponents are never positive, or it does not matter that they are, so nothin
 and all that follows with it: hence the np.float32 around each.
 """
 import numpy as np
+from ._loops import piece, pieces, _minus_abs
 
-CHUNK = 4096
 ZERO = np.float32(0)
 HALF = np.float32(0.5)
 ONE = np.float32(1)
 TWO = np.float32(2)
 QUARTER = np.float32(0.25)
 
-
-def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
-
-def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
 def each(power, finish, x, y):
     "y = finish(x, exp(power(x)))"
@@ -45,10 +41,6 @@ def loop2(f, g, x, y):
 
 
 # exponents
-
-def _minus_abs(x, y):
-    for i in range(x.shape[0]):
-        y[i] = -np.abs(x[i])
 
 def _minus_twice_abs(x, y):
     for i in range(x.shape[0]):
@@ -217,13 +209,17 @@ def elu_backward(g, x, gx): back(_below, _times, g, x, gx)
 
 # gelu; the exponential comes as exp(-x**2 / 2), and p is TAIL of the NumPy twin as a polynomial in u = 2 s - 1
 
+def _tail(a):
+    "The share of a normal distribution beyond a >= 0, over exp(-a**2 / 2)."
+    s = np.float32(ONE / (ONE + QUARTER * a))
+    u = TWO * s - ONE
+    p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857) + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
+         + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913) + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05) + u * np.float32(3.9330141589744017e-05))))))))))
+    return s * p
+
 def _gelu(x, y):
     for i in range(x.shape[0]):
-        s = np.float32(ONE / (ONE + QUARTER * np.abs(x[i])))
-        u = TWO * s - ONE
-        p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857) + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
-             + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913) + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05) + u * np.float32(3.9330141589744017e-05))))))))))
-        t = y[i] * (s * p)
+        t = y[i] * _tail(np.abs(x[i]))
         y[i] = x[i] * (t if x[i] < ZERO else ONE - t)
 
 #pythran export gelu(float32[], float32[])
@@ -231,11 +227,7 @@ def gelu(x, y): each(_square, _gelu, x, y)
 
 def _gelu_back(g, x, gx):
     for i in range(g.shape[0]):
-        s = np.float32(ONE / (ONE + QUARTER * np.abs(x[i])))
-        u = TWO * s - ONE
-        p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857) + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
-             + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913) + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05) + u * np.float32(3.9330141589744017e-05))))))))))
-        t = gx[i] * (s * p)
+        t = gx[i] * _tail(np.abs(x[i]))
         gx[i] = g[i] * ((t if x[i] < ZERO else ONE - t) + x[i] * (gx[i] * np.float32(.3989422804014327)))
 
 #pythran export gelu_backward(float32[], float32[], float32[])

@@ -1,16 +1,12 @@
 """Products without a good BLAS call. Sums of products go through blocks of float32 into float64, cut by size alone."""
 import numpy as np
+from ._loops import parts, rest, _add, _round
+from ._sums import BLOCK
 
-BLOCK = 1024        # numbers of a row that are added up in float32
 PIECE = 16384       # of a row
 ROWS = 128          # of a middle axis
 STRIP = 256         # of the inner axis
 GROUP = 16          # small matrices at a time
-
-
-def pieces(n, size): return (n + size - 1) // size
-
-def rest(t, n): return t - t // n * n
 
 
 def _times(s, b, y):
@@ -59,7 +55,7 @@ def total(x, z):
 #pythran export dot_last(float32[:,:] order(C), float32[:,:] order(C), float32[])
 def dot_last(a, b, y):
     rows, n = a.shape
-    k = pieces(n, PIECE)
+    k = parts(n, PIECE)
     if k == 1:
         #omp parallel for
         for i in range(rows):
@@ -81,19 +77,11 @@ def _add_product(a, b, s):
     for j in range(s.shape[0]):
         s[j] += a[j] * b[j]
 
-def _add(a, s):
-    for j in range(s.shape[0]):
-        s[j] += a[j]
-
-def _round(s, y):
-    for j in range(s.shape[0]):
-        y[j] = np.float32(s[j])
-
 #pythran export dot_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:] order(C))
 def dot_mid(a, b, y):
     outer_, n, m = a.shape
-    blocks = pieces(n, ROWS)
-    strips = pieces(m, STRIP)
+    blocks = parts(n, ROWS)
+    strips = parts(m, STRIP)
     part = np.zeros((outer_ * blocks, m), np.float32)
     #omp parallel for firstprivate(n, m, blocks, strips)
     for t in range(outer_ * blocks * strips):
@@ -145,6 +133,6 @@ def _product(a, b, y):
 def batched(a, b, y):
     n = a.shape[0]
     #omp parallel for firstprivate(n)
-    for g in range(pieces(n, GROUP)):
+    for g in range(parts(n, GROUP)):
         for i in range(g * GROUP, min(n, g * GROUP + GROUP)):
             _product(a[i], b[i], y[i])

@@ -1,6 +1,7 @@
 """Convolutions on images (n, h, w c): a row holds its pixels, a pixel its c channels. k and s are sizes and steps of the window, p the rows and
 columns of zeros before the image, d how far the taps of a window are apart, o how many windows there are. Every output row is made by one thread."""
 import numpy as np
+from ._loops import rest, _add, _copy, _plus, _zero
 
 ZERO = np.float32(0)
 ROWS = 16           # whose sums make one
@@ -14,22 +15,8 @@ def inside(first, step, taps, n):
     hi = max(lo, min(taps, (n - first + step - 1) // step)) if n > first else lo
     return lo, hi
 
-def rest(i, n): return i - i // n * n
-
 
 # The innermost loops start at 0 in slices of their own: an index that is a sum might be negative, and is not vectorised.
-
-def _copy(x, y):
-    for j in range(y.shape[0]):
-        y[j] = x[j]
-
-def _zero(y):
-    for j in range(y.shape[0]):
-        y[j] = ZERO
-
-def _add(x, y):
-    for j in range(y.shape[0]):
-        y[j] += x[j]
 
 def _add_times(x, w, y):
     for j in range(y.shape[0]):
@@ -190,10 +177,6 @@ def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
 def _minus(a, b, y):
     for j in range(y.shape[0]):
         y[j] = a[j] - b[j]
-
-def _plus(a, b, y):
-    for j in range(y.shape[0]):
-        y[j] = a[j] + b[j]
 
 def _plane_row(m, y0, y1, y2, y3, c, tw, t):
     for k in range(tw):

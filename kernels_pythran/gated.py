@@ -1,16 +1,12 @@
 """Gates and their gradients, in pieces that stay in cache: the exponential of a piece first, then one loop.
 A quotient of float32 is float64 here, and all that follows with it: hence the np.float32 around each."""
 import numpy as np
+from ._loops import CHUNK, piece, pieces, _minus_abs
 
-CHUNK = 4096
 ZERO = np.float32(0)
 ONE = np.float32(1)
 TWO = np.float32(2)
 
-
-def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
-
-def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
 def each(power, finish, up, gate, y):
     size = y.shape[0]
@@ -30,10 +26,6 @@ def back(power, finish, g, up, gate, gu, gg):
         gg[i] = np.exp(gg[i])
         finish(g[i], up[i], gate[i], gu[i], gg[i])
 
-
-def _minus_abs(x, y):
-    for i in range(x.shape[0]):
-        y[i] = -np.abs(x[i])
 
 def _cubic(x, y):
     for i in range(x.shape[0]):

@@ -1,39 +1,14 @@
 """How wrong a prediction is, and its slopes. Cross entropy goes row by row, the others piece by piece; sums of pieces are added in order."""
 import numpy as np
+from ._loops import parts, _minus_abs
+from ._sums import total_quarters
 
 PIECE = 4096
-BLOCK = 1024
 ZERO = np.float32(0)
 HALF = np.float32(.5)
 ONE = np.float32(1)
 LOW = np.float32(1e-7)
 HIGH = np.float32(1 - 1e-7)
-
-
-def block(x):
-    n = x.shape[0]
-    q = n // 32 * 8
-    a = np.float32(0)
-    b = np.float32(0)
-    c = np.float32(0)
-    d = np.float32(0)
-    #omp simd reduction(+:a,b,c,d)
-    for j in range(q):
-        a += x[j]
-        b += x[j + q]
-        c += x[j + 2 * q]
-        d += x[j + 3 * q]
-    for j in range(4 * q, n):
-        a += x[j]
-    return (a + b) + (c + d)
-
-def total(x):
-    "Sum of an array in blocks, so that its error does not grow with its length."
-    n = x.shape[0]
-    s = 0.
-    for lo in range(0, n, BLOCK):
-        s += block(x[lo:min(n, lo + BLOCK)])
-    return s
 
 
 #pythran export cross_entropy(float32[:,:] order(C), int64[], float32, float32[], float32[], float32[])
@@ -50,7 +25,7 @@ def cross_entropy(x, labels, smoothing, loss, top, share):
         else:
             m = np.max(x[i])
             e = np.exp(x[i] - m)
-            s = total(e)
+            s = total_quarters(e)
             if not s > 0.:      # a NaN, or nothing but -inf, of which np.max makes the least finite number
                 s = np.nan
                 m = np.float32(np.nan)
@@ -58,7 +33,7 @@ def cross_entropy(x, labels, smoothing, loss, top, share):
             if smoothing == ZERO:
                 v -= x[i, k] - m
             else:
-                v -= (1. - smoothing) * (x[i, k] - m) + smoothing * (total(x[i]) / n - m)
+                v -= (1. - smoothing) * (x[i, k] - m) + smoothing * (total_quarters(x[i]) / n - m)
             loss[i] = np.float32(v)
             top[i] = m
             share[i] = np.float32(1 / s)
@@ -100,14 +75,14 @@ def measure(f, x, t, s, keep, y, part):
         hi = min(n, lo + PIECE)
         v = np.empty(hi - lo, np.float32)
         f(x[lo:hi], t[lo:hi], s, v)
-        part[c] = total(v)
+        part[c] = total_quarters(v)
         if keep:
             y[lo:hi] = v
 
 def slope(f, x, t, a, s, gx):
     n = x.shape[0]
     #omp parallel for firstprivate(n, a, s) if(n > 8192)
-    for c in range((n + PIECE - 1) // PIECE):
+    for c in range(parts(n, PIECE)):
         lo = c * PIECE
         hi = min(n, lo + PIECE)
         f(x[lo:hi], t[lo:hi], a, s, gx[lo:hi])
@@ -174,10 +149,6 @@ def bce_loss(x, t, keep, y, part): measure(_bce, x, t, np.float32(0), keep, y, p
 #pythran export bce_loss_backward(float32[], float32[], float32, float32[])
 def bce_loss_backward(x, t, s, gx): slope(_bce_back, x, t, np.float32(0), s, gx)
 
-
-def _minus_abs(x, y):
-    for j in range(x.shape[0]):
-        y[j] = -abs(x[j])
 
 def _hinge(x, t, y):
     for j in range(x.shape[0]):

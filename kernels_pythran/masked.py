@@ -3,19 +3,15 @@
 The sums go through the same blocks as those of reductions.py, with 0 for what is not selected.
 """
 import numpy as np
+from ._loops import parts, rest, _add, _round
+from ._sums import BLOCK, block
 
 NARROW = 16
-BLOCK = 1024
 PIECE = 16384
 ROWS = 128
 STRIP = 1024
 LANES = 128
 LOWEST = np.float32(-np.inf)
-
-
-def pieces(n, size): return (n + size - 1) // size
-
-def rest(t, n): return t - t // n * n
 
 
 def _select(x, m, v):
@@ -34,31 +30,6 @@ def count_of(m):
     for lo in range(0, m.shape[0], 128):
         s += np.int64(_few(m[lo:min(m.shape[0], lo + 128)]))
     return s
-
-def block(x):
-    "The sum in float32, in the order of reductions.py."
-    n = x.shape[0]
-    a = np.float32(0)
-    b = np.float32(0)
-    c = np.float32(0)
-    d = np.float32(0)
-    e = np.float32(0)
-    f = np.float32(0)
-    g = np.float32(0)
-    h = np.float32(0)
-    m = n // 8
-    for j in range(m):
-        a += x[8 * j]
-        b += x[8 * j + 1]
-        c += x[8 * j + 2]
-        d += x[8 * j + 3]
-        e += x[8 * j + 4]
-        f += x[8 * j + 5]
-        g += x[8 * j + 6]
-        h += x[8 * j + 7]
-    for j in range(8 * m, n):
-        a += x[j]
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 def total(x, m):
     n = x.shape[0]
@@ -83,10 +54,10 @@ def _narrow_sums(x, m, y, count):
 #pythran export masked_sum_last(float32[:,:] order(C), uint8[:,:] order(C), float32[], int64[])
 def masked_sum_last(x, m, y, count):
     rows, n = x.shape
-    k = pieces(n, PIECE)
+    k = parts(n, PIECE)
     if n <= NARROW:
         #omp parallel for firstprivate(rows)
-        for c in range(pieces(rows, LANES)):
+        for c in range(parts(rows, LANES)):
             lo = c * LANES
             hi = min(rows, lo + LANES)
             _narrow_sums(x[lo:hi], m[lo:hi], y[lo:hi], count[lo:hi])
@@ -124,19 +95,11 @@ def _count_up(m, s):
     for j in range(s.shape[0]):
         s[j] += m[j]
 
-def _add(a, s):
-    for j in range(s.shape[0]):
-        s[j] += a[j]
-
-def _round(s, y):
-    for j in range(s.shape[0]):
-        y[j] = np.float32(s[j])
-
 #pythran export masked_sum_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))
 def masked_sum_mid(x, mask, y, count):
     outer, n, m = x.shape
-    blocks = pieces(n, ROWS)
-    strips = pieces(m, STRIP)
+    blocks = parts(n, ROWS)
+    strips = parts(m, STRIP)
     part = np.zeros((outer * blocks, m), np.float32)
     many = np.zeros((outer * blocks, m), np.int32)
     #omp parallel for firstprivate(n, m, blocks, strips)
@@ -217,7 +180,7 @@ def chosen(m):
 
 def along_last(x, m, sign, value, place):
     rows, n = x.shape
-    k = pieces(n, PIECE)
+    k = parts(n, PIECE)
     v = np.empty((rows, k), np.float32)
     at = np.empty((rows, k), np.int64)
     #omp parallel for firstprivate(sign, n, k)
@@ -258,7 +221,7 @@ def _climb_at(x, m, sign, k, v, at):
 
 def along_mid(x, mask, sign, value, place):
     outer, n, m = x.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(sign, n, m, strips)
     for t in range(outer * strips):
         o = t // strips

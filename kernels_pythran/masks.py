@@ -1,13 +1,9 @@
 """Choosing between numbers by truth values."""
 import numpy as np
+from ._loops import piece, pieces
 
-CHUNK = 4096
 ZERO = np.float32(0)
 
-
-def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
-
-def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
 # the mask is read as small whole numbers: a choice by those is vectorised, by bool it is a branch
 

@@ -3,16 +3,12 @@
 Pieces are cut by size; partial results are combined one after the other, sums in float64.
 """
 import numpy as np
+from ._loops import parts, rest, _add, _round
+from ._sums import BLOCK
 
-BLOCK = 1024        # numbers of a row that are added up in float32
 PIECE = 16384       # of a row
 ROWS = 128          # of a middle axis
 STRIP = 256         # of the inner axis
-
-
-def pieces(n, size): return (n + size - 1) // size
-
-def rest(t, n): return t - t // n * n
 
 
 # what is added up: the size of a number, its square, its distance and squared distance from a centre
@@ -41,7 +37,7 @@ def along_last(what, x, centre, y):
         for i in range(rows):
             _short(what, x, centre, y, i)
         return
-    k = pieces(n, PIECE)
+    k = parts(n, PIECE)
     part = np.empty((rows, k))
     #omp parallel for firstprivate(n, k)
     for t in range(rows * k):
@@ -100,18 +96,10 @@ def _add_distances(x, c, s):
     for j in range(s.shape[0]):
         s[j] += (x[j] - c[j]) * (x[j] - c[j])
 
-def _add(a, s):
-    for j in range(s.shape[0]):
-        s[j] += a[j]
-
-def _round(s, y):
-    for j in range(s.shape[0]):
-        y[j] = np.float32(s[j])
-
 def along_mid(add, x, centre, y):
     outer, n, m = x.shape
-    blocks = pieces(n, ROWS)
-    strips = pieces(m, STRIP)
+    blocks = parts(n, ROWS)
+    strips = parts(m, STRIP)
     part = np.zeros((outer * blocks, m), np.float32)
     #omp parallel for firstprivate(n, m, blocks, strips)
     for t in range(outer * blocks * strips):
@@ -189,7 +177,7 @@ def prod_last(x, y):
 #pythran export prod_mid(float32[:,:,:] order(C), float32[:,:] order(C))
 def prod_mid(x, y):
     outer, n, m = x.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips)
     for t in range(outer * strips):
         o = t // strips
@@ -229,7 +217,7 @@ def _join(left, p, d):
 #pythran export prod_back_mid(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:,:] order(C))
 def prod_back_mid(x, g, d):
     outer, n, m = x.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips)
     for t in range(outer * strips):
         o = t // strips

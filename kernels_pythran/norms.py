@@ -1,7 +1,7 @@
 """Rows brought to one mean and one size. Sums over columns are made in groups of ROWS rows, whose results are added in order."""
 import numpy as np
+from ._sums import BLOCK
 
-BLOCK = 1024
 ROWS = 64
 
 

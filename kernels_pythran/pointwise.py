@@ -1,15 +1,11 @@
 """Arithmetic element by element. Bound by memory: every array passes once, in pieces that stay in cache."""
 import numpy as np
+from ._loops import piece, pieces
 
-CHUNK = 4096
 ZERO = np.float32(0)
 HALF = np.float32(0.5)
 ONE = np.float32(1)
 
-
-def pieces(x): return range((x.shape[0] + CHUNK - 1) // CHUNK)
-
-def piece(c, x): return slice(c * CHUNK, min(x.shape[0], c * CHUNK + CHUNK))
 
 def rsub(x, s): return s - x
 

@@ -4,17 +4,11 @@ A product and a sum are rounded separately, as NumPy does.
 """
 # compile with: -ffp-contract=off
 import numpy as np
+from ._loops import rest, _add, _zero
 
 ZERO = np.float32(0)
 ONE = np.float32(1)
 ROWS = 64
-
-
-def rest(i, n): return i - i // n * n
-
-def _zero(y):
-    for j in range(y.shape[0]):
-        y[j] = ZERO
 
 
 # The innermost loops start at 0 in slices of their own: an index that is a sum might be negative, and is not vectorised.
@@ -86,10 +80,6 @@ def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
             if i + ph >= ky and o * sh == i + ph - ky and o < oh:
                 _winners(g[n, o], at[n, o], x[n, i], c, ky, kw, sw, pw, w)
 
-
-def _add(x, y):
-    for j in range(y.shape[0]):
-        y[j] += x[j]
 
 def _scale(y, s):
     for j in range(y.shape[0]):

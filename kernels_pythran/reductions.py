@@ -3,52 +3,16 @@
 Work is cut into pieces whose size depends on nothing but the shape. Each piece gives a partial result; those are combined one after the other.
 """
 import numpy as np
+from ._loops import parts, rest, _add, _round
+from ._sums import total
 
 NARROW = 16         # rows up to this long are added one after the other
-BLOCK = 1024        # of a row: added up in float32
 PIECE = 16384       # of a row: one thread's share
 ROWS = 128          # of a middle axis
 STRIP = 1024        # of the inner axis: a strip of a few rows stays in cache
 LANES = 128
 LOWEST = np.float32(-np.inf)
 
-
-def pieces(n, size): return (n + size - 1) // size
-
-def rest(t, n): return t - t // n * n
-
-
-def block(x):
-    "The sum in float32 with eight running sums: one register, and the order of additions is written here, not chosen by the compiler."
-    n = x.shape[0]
-    a = np.float32(0)
-    b = np.float32(0)
-    c = np.float32(0)
-    d = np.float32(0)
-    e = np.float32(0)
-    f = np.float32(0)
-    g = np.float32(0)
-    h = np.float32(0)
-    m = n // 8
-    for j in range(m):
-        a += x[8 * j]
-        b += x[8 * j + 1]
-        c += x[8 * j + 2]
-        d += x[8 * j + 3]
-        e += x[8 * j + 4]
-        f += x[8 * j + 5]
-        g += x[8 * j + 6]
-        h += x[8 * j + 7]
-    for j in range(8 * m, n):
-        a += x[j]
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
-
-def total(x):
-    n = x.shape[0]
-    s = 0.
-    for lo in range(0, n, BLOCK):
-        s += block(x[lo:min(n, lo + BLOCK)])
-    return s
 
 def _narrow_sums(x, y):
     for i in range(x.shape[0]):
@@ -60,10 +24,10 @@ def _narrow_sums(x, y):
 #pythran export sum_last(float32[:,:] order(C), float32[])
 def sum_last(x, y):
     rows, n = x.shape
-    k = pieces(n, PIECE)
+    k = parts(n, PIECE)
     if n <= NARROW:
         #omp parallel for firstprivate(rows)
-        for c in range(pieces(rows, LANES)):
+        for c in range(parts(rows, LANES)):
             lo = c * LANES
             hi = min(rows, lo + LANES)
             _narrow_sums(x[lo:hi], y[lo:hi])
@@ -86,19 +50,11 @@ def _add4(a, b, c, d, s):
     for j in range(s.shape[0]):
         s[j] += (a[j] + b[j]) + (c[j] + d[j])
 
-def _add(a, s):
-    for j in range(s.shape[0]):
-        s[j] += a[j]
-
-def _round(s, y):
-    for j in range(s.shape[0]):
-        y[j] = np.float32(s[j])
-
 #pythran export sum_mid(float32[:,:,:] order(C), float32[:,:] order(C))
 def sum_mid(x, y):
     outer, n, m = x.shape
-    blocks = pieces(n, ROWS)
-    strips = pieces(m, STRIP)
+    blocks = parts(n, ROWS)
+    strips = parts(m, STRIP)
     part = np.zeros((outer * blocks, m), np.float32)
     #omp parallel for firstprivate(n, m, blocks, strips)
     for t in range(outer * blocks * strips):
@@ -180,7 +136,7 @@ def along_short(x, sign, value, place):
 
 def along_long(x, sign, value, place):
     rows, n = x.shape
-    k = pieces(n, PIECE)
+    k = parts(n, PIECE)
     v = np.empty((rows, k), np.float32)
     at = np.empty((rows, k), np.int64)
     #omp parallel for firstprivate(sign, n, k)
@@ -219,7 +175,7 @@ def _climb_at(x, sign, k, v, at):
 
 def along_mid(x, sign, value, place):
     outer, n, m = x.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(sign, n, m, strips)
     for t in range(outer * strips):
         o = t // strips

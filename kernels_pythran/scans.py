@@ -4,12 +4,10 @@ A product and a sum are rounded separately, as NumPy does, so that every backend
 """
 # compile with: -ffp-contract=off
 import numpy as np
+from ._loops import parts, _add, _copy, _plus, _round
 
 STRIP = 512         # of the inner axis
 GROUP = 16          # rows
-
-
-def pieces(n, size): return (n + size - 1) // size
 
 
 # rows, GROUP of them per piece of work
@@ -68,28 +66,28 @@ def _recur_back(g, a, d, one, lo, hi):
 def cumsum_last(x, y):
     rows = x.shape[0]
     #omp parallel for firstprivate(rows)
-    for k in range(pieces(rows, GROUP)):
+    for k in range(parts(rows, GROUP)):
         _sums(x, y, k * GROUP, min(rows, k * GROUP + GROUP))
 
 #pythran export cumsum_back_last(float32[:,:] order(C), float32[:,:] order(C))
 def cumsum_back_last(g, d):
     rows = g.shape[0]
     #omp parallel for firstprivate(rows)
-    for k in range(pieces(rows, GROUP)):
+    for k in range(parts(rows, GROUP)):
         _sums_back(g, d, k * GROUP, min(rows, k * GROUP + GROUP))
 
 #pythran export cumprod_last(float32[:,:] order(C), float32[:,:] order(C))
 def cumprod_last(x, y):
     rows = x.shape[0]
     #omp parallel for firstprivate(rows)
-    for k in range(pieces(rows, GROUP)):
+    for k in range(parts(rows, GROUP)):
         _products(x, y, k * GROUP, min(rows, k * GROUP + GROUP))
 
 #pythran export cumprod_back_last(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
 def cumprod_back_last(g, x, y, d):
     rows = x.shape[0]
     #omp parallel for firstprivate(rows)
-    for k in range(pieces(rows, GROUP)):
+    for k in range(parts(rows, GROUP)):
         _slopes(g, x, y, d, k * GROUP, min(rows, k * GROUP + GROUP))
 
 #pythran export recurrence_last(float32[:,:] order(C), float32[:,:] order(C), float32[], float32[:,:] order(C))
@@ -97,7 +95,7 @@ def recurrence_last(b, a, first, y):
     rows = b.shape[0]
     one = 0 if a.shape[1] == 1 else 1
     #omp parallel for firstprivate(rows, one)
-    for k in range(pieces(rows, GROUP)):
+    for k in range(parts(rows, GROUP)):
         _recur(b, a, first, y, one, k * GROUP, min(rows, k * GROUP + GROUP))
 
 #pythran export recurrence_back_last(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
@@ -105,19 +103,11 @@ def recurrence_back_last(g, a, d):
     rows = g.shape[0]
     one = 0 if a.shape[1] == 1 else 1
     #omp parallel for firstprivate(rows, one)
-    for k in range(pieces(rows, GROUP)):
+    for k in range(parts(rows, GROUP)):
         _recur_back(g, a, d, one, k * GROUP, min(rows, k * GROUP + GROUP))
 
 
 # strips of the inner axis, one step of all lanes at a time
-
-def _copy(x, y):
-    for j in range(y.shape[0]):
-        y[j] = x[j]
-
-def _plus(a, b, y):
-    for j in range(y.shape[0]):
-        y[j] = a[j] + b[j]
 
 def _times(a, b, y):
     for j in range(y.shape[0]):
@@ -130,7 +120,7 @@ def _step(a, h, b, y):
 #pythran export cumsum_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumsum_mid(x, y):
     outer, n, m = x.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips)
     for k in range(outer * strips):
         o = k // strips
@@ -143,7 +133,7 @@ def cumsum_mid(x, y):
 #pythran export cumsum_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumsum_back_mid(g, d):
     outer, n, m = g.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips)
     for k in range(outer * strips):
         o = k // strips
@@ -156,7 +146,7 @@ def cumsum_back_mid(g, d):
 #pythran export cumprod_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumprod_mid(x, y):
     outer, n, m = x.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips)
     for k in range(outer * strips):
         o = k // strips
@@ -169,7 +159,7 @@ def cumprod_mid(x, y):
 #pythran export cumprod_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumprod_back_mid(g, x, y, d):
     outer, n, m = x.shape
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips)
     for k in range(outer * strips):
         o = k // strips
@@ -186,7 +176,7 @@ def cumprod_back_mid(g, x, y, d):
 def recurrence_mid(b, a, first, y):
     outer, n, m = b.shape
     one = 0 if a.shape[1] == 1 else 1
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips, one)
     for k in range(outer * strips):
         o = k // strips
@@ -200,7 +190,7 @@ def recurrence_mid(b, a, first, y):
 def recurrence_back_mid(g, a, d):
     outer, n, m = g.shape
     one = 0 if a.shape[1] == 1 else 1
-    strips = pieces(m, STRIP)
+    strips = parts(m, STRIP)
     #omp parallel for firstprivate(n, m, strips, one)
     for k in range(outer * strips):
         o = k // strips
@@ -210,14 +200,6 @@ def recurrence_back_mid(g, a, d):
         for t in range(n - 1, 0, -1):
             _step(a[o, t * one, lo:hi], d[o, t, lo:hi], g[o, t - 1, lo:hi], d[o, t - 1, lo:hi])
 
-
-def _add(x, s):
-    for j in range(s.shape[0]):
-        s[j] += x[j]
-
-def _round(s, y):
-    for j in range(y.shape[0]):
-        y[j] = np.float32(s[j])
 
 #pythran export segment_sum(float32[:,:,:] order(C), int64[], float32[:,:,:] order(C))
 def segment_sum(x, offsets, y):

@@ -1,33 +1,7 @@
 """Scores become shares, row by row."""
 import numpy as np
+from ._sums import BLOCK, quarters, total_quarters
 
-BLOCK = 1024
-
-
-def block(x):
-    n = x.shape[0]
-    q = n // 32 * 8
-    a = np.float32(0)
-    b = np.float32(0)
-    c = np.float32(0)
-    d = np.float32(0)
-    #omp simd reduction(+:a,b,c,d)
-    for j in range(q):
-        a += x[j]
-        b += x[j + q]
-        c += x[j + 2 * q]
-        d += x[j + 3 * q]
-    for j in range(4 * q, n):
-        a += x[j]
-    return (a + b) + (c + d)
-
-def total(x):
-    "Sum of a row in blocks, so that its error does not grow with its length."
-    n = x.shape[0]
-    s = 0.
-    for lo in range(0, n, BLOCK):
-        s += block(x[lo:min(n, lo + BLOCK)])
-    return s
 
 def block2(x, y):
     s = np.float32(0)
@@ -52,7 +26,7 @@ def softmax_last(x, y):
     for i in range(x.shape[0]):
         m = np.max(x[i])
         y[i] = np.exp(x[i] - m)
-        y[i] *= np.float32(1 / total(y[i]))
+        y[i] *= np.float32(1 / total_quarters(y[i]))
 
 #pythran export softmax_last_backward(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
 def softmax_last_backward(g, y, gx):
@@ -71,7 +45,7 @@ def log_softmax_last(x, y):
         if m - m != 0:
             m = np.float32(0)
         y[i] = np.exp(x[i] - m)
-        s = np.float32(np.log(total(y[i])))
+        s = np.float32(np.log(total_quarters(y[i])))
         y[i] = x[i] - m
         y[i] -= s
 
@@ -80,7 +54,7 @@ def log_softmax_last_backward(g, y, gx):
     size = g.shape[0] * g.shape[1]
     #omp parallel for if(size > 4096)
     for i in range(g.shape[0]):
-        s = np.float32(total(g[i]))
+        s = np.float32(total_quarters(g[i]))
         gx[i] = np.exp(y[i])
         gx[i] = g[i] - gx[i] * s
 
@@ -91,7 +65,7 @@ def total_exp(x, m, t):
     for lo in range(0, n, BLOCK):
         hi = min(n, lo + BLOCK)
         t[:hi - lo] = np.exp(x[lo:hi] - m)
-        s += block(t[:hi - lo])
+        s += quarters(t[:hi - lo])
     return s
 
 #pythran export logsumexp_last(float32[:,:] order(C), float32[])
@@ -136,7 +110,7 @@ def _times(y, c, s):
 def total_first(x, n):
     s = 0.
     for lo in range(0, n, BLOCK):
-        s += block(x[lo:min(n, lo + BLOCK)])
+        s += quarters(x[lo:min(n, lo + BLOCK)])
     return s
 
 # `whole` is `c` up to a full vector: a remainder of single numbers takes as long as hundreds of the others

@@ -18,13 +18,13 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    "Names of the kernels given to the compiler, which here only writes what Pythran writes too: the hash of the source"
+    "Names of the kernels given to the compiler, which here only writes what Pythran writes too: the hash of what it read"
     names = []
 
     def compile_one(src, flags, toolchain, compilers):
         names.append(src.stem)
         if 'oops' in src.read_text(): return f'{src.name}:1 oops is unknown'
-        build_kernels.cached(src, toolchain).write_text(hashlib.sha256(src.read_bytes()).hexdigest())
+        build_kernels.cached(src, toolchain).write_text(hashlib.sha256(build_kernels.content(src)).hexdigest())
         return ''
 
     monkeypatch.setattr(build_kernels, 'compile_one', compile_one)
@@ -48,6 +48,16 @@ def test_compiles_only_what_changed(folder, compiled):
     assert compiled == ['two']
 
 
+def test_a_helper_is_compiled_into_those_that_import_it(folder, compiled):
+    (folder/'one.py').write_text('from ._helper import f\n')
+    build_kernels.build(folder)
+    compiled.clear()
+    (folder/'_helper.py').write_text('# changed\n')
+    assert not build_kernels.fresh(next(folder.glob('one.*.so')), folder/'one.py')
+    build_kernels.build(folder)
+    assert compiled == ['one'] and built(folder) == ['one', 'two']
+
+
 def test_cache_serves_an_old_source_and_a_new_clone(folder, compiled, tmp_path, capsys):
     build_kernels.build(folder)
     compiled.clear()
@@ -63,7 +73,7 @@ def test_cache_serves_an_old_source_and_a_new_clone(folder, compiled, tmp_path, 
 def test_key_depends_on_source_helper_and_toolchain(folder):
     one = folder/'one.py'
     keys = [build_kernels.key(one, ['g++ 12']), build_kernels.key(one, ['g++ 13'])]
-    one.write_text('from _helper import f\n')
+    one.write_text('from ._helper import f\n')
     keys.append(build_kernels.key(one, ['g++ 12']))
     (folder/'_helper.py').write_text('# changed\n')
     keys.append(build_kernels.key(one, ['g++ 12']))
@@ -112,6 +122,14 @@ def test_pythran_tells_where_it_failed(folder, monkeypatch):
     (folder/'one.py').write_text('#pythran export one(float32[:])\ndef one(x:\n')
     error = build_kernels.compile_one(folder/'one.py', [], [], build_kernels.Compilers())
     assert error == "one.py:2 '(' was never closed" and not build_kernels.cached(folder/'one.py', []).exists()
+
+
+@pytest.mark.skipif(not importlib.util.find_spec('pythran'), reason='Pythran is not installed')
+def test_pythran_finds_helpers(folder, monkeypatch):
+    monkeypatch.setattr(build_kernels, 'compiler', lambda: 'c++')
+    (folder/'one.py').write_text('from ._helper import f\n#pythran export one(int)\ndef one(x): return f(x)\n')
+    (folder/'_helper.py').write_text('def f(x): return x.nothing\n')
+    assert build_kernels.compile_one(folder/'one.py', [], [], build_kernels.Compilers()) == "_helper.py:1 Attribute 'nothing' unknown"
 
 
 def test_a_source_that_changes_while_it_is_compiled_is_not_kept(folder):

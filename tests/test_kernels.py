@@ -1,7 +1,8 @@
 """Kernels: a compiled double equals its own source run by Python, and both equal the NumPy twin; dispatch never changes a value."""
-import importlib.metadata, importlib.util, os, subprocess, sys
+import hashlib, importlib.metadata, importlib.util, os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 import numpy as np
 import pytest
 from fucinalib import kernels
@@ -19,10 +20,10 @@ built = pytest.mark.skipif(not COMPILED, reason='kernels are not compiled here')
 
 
 def sources():
-    "Kernel name -> the function in kernels_pythran/*.py, run by Python."
+    "Kernel name -> the function in kernels_pythran/*.py, run by Python; as part of the package, so that it finds its helpers."
     found = {}
     for path in sorted((ROOT/'kernels_pythran').glob('[!_]*.py')):
-        spec = importlib.util.spec_from_file_location('plain_' + path.stem, path)
+        spec = importlib.util.spec_from_file_location('kernels_pythran.plain_' + path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         found.update((k, v) for k, v in vars(module).items() if k in kernels.table)
@@ -478,6 +479,22 @@ def test_a_source_is_never_the_fast_path(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels_pythran, 'HERE', tmp_path)
     (tmp_path/'unary.py').write_text('def exp(x, y): pass')
     assert kernels_pythran.built() == {} and kernels_pythran.kernels() == {}
+
+
+def test_a_changed_helper_makes_a_module_stale(tmp_path, monkeypatch):
+    import kernels_pythran
+    monkeypatch.setattr(kernels_pythran, 'HERE', tmp_path)
+    source, helper = tmp_path/'unary.py', tmp_path/'_loops.py'
+    source.write_text('from ._loops import piece\n')
+    helper.write_text('def piece(): pass\n')
+    assert kernels_pythran.helpers(source) == [helper]
+    made = hashlib.sha256(kernels_pythran.content(source)).hexdigest()
+    module = SimpleNamespace(__name__='kernels_pythran.unary', __pythran__=('0.19', made))
+    assert not kernels_pythran.stale(module)
+    helper.write_text('def piece(): return 1\n')
+    assert kernels_pythran.stale(module)
+    helper.unlink()
+    assert kernels_pythran.stale(module)
 
 
 def test_table_is_complete():

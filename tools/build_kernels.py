@@ -19,13 +19,16 @@ try: import resource
 except ImportError: resource = None                         # Windows
 
 FOLDER = Path(__file__).resolve().parents[1]/'kernels_pythran'
+sys.path.insert(0, str(FOLDER.parent))
+from kernels_pythran import content, helpers
+
 SUFFIX = sysconfig.get_config_var('EXT_SUFFIX')             # .cpython-311-x86_64-linux-gnu.so
 MINUTES, GB = 10, 4             # more than that for one kernel means that Pythran lost its way in the types
 X86 = platform.machine().lower() in ('x86_64', 'amd64')
 
 
 def sources(folder=FOLDER):
-    "Every kernel file; a leading underscore marks a helper that is not compiled"
+    "Every kernel file; a leading underscore marks a helper, compiled into the kernels that import it"
     return [p for p in sorted(Path(folder).glob('*.py')) if not p.name.startswith('_')]
 
 
@@ -69,15 +72,13 @@ def toolchain(flags):
 
 
 def key(src, toolchain):
-    "Hash of a kernel's source, the helpers it names and the toolchain"
-    text = src.read_text()
-    helpers = [p.read_text() for p in sorted(src.parent.glob('_*.py')) if re.search(rf'\b{p.stem}\b', text)]
-    return hashlib.sha256('\0'.join([text, *helpers, *toolchain]).encode()).hexdigest()[:16]
+    "Hash of a kernel's source, the helpers it imports and the toolchain"
+    return hashlib.sha256('\0'.join([content(src).decode(), *toolchain]).encode()).hexdigest()[:16]
 
 
 def fresh(so, src):
-    "Was `so` compiled from the present `src`? Pythran writes the hash of its source into every module"
-    return src.exists() and hashlib.sha256(src.read_bytes()).hexdigest().encode() in so.read_bytes()
+    "Was `so` compiled from the present `src` and helpers? Pythran writes the hash of what it read into every module"
+    return src.exists() and hashlib.sha256(content(src)).hexdigest().encode() in so.read_bytes()
 
 
 def first_error(log):
@@ -128,8 +129,10 @@ def compile_one(src, flags, toolchain, compilers):
     "Put `src` into the cache, whole or not at all; returns the first error, '' if none"
     so = cached(src, toolchain)
     with tempfile.TemporaryDirectory(prefix='fucinalib-') as tmp:
-        out = Path(tmp)/f'{src.stem}{SUFFIX}'           # Pythran names the module after this
-        command = [sys.executable, '-m', 'pythran.run', '-w', *flags, *own_flags(src), str(src), '-o', str(out)]
+        copy, out = Path(tmp)/src.name, Path(tmp)/f'{src.stem}{SUFFIX}'     # Pythran names the module after `out`
+        copy.write_bytes(content(src))
+        for helper in filter(Path.exists, helpers(src)): shutil.copy(helper, tmp)
+        command = [sys.executable, '-m', 'pythran.run', '-w', *flags, *own_flags(src), str(copy), '-o', str(out)]
         code, log = compilers.run(command, env={**os.environ, 'CXX': compiler(), 'TMPDIR': tmp}, cwd=tmp)
         if code or not out.exists(): return first_error(log)
         if so != cached(src, toolchain): return 'the source changed meanwhile; run this again'
