@@ -9,16 +9,21 @@ import numpy as np
 def _lay(k, v, kt, vb, t, b, j0, g, depth, wide):
     "A tile of keys, turned, and one of values."
     for j in range(min(64, k.shape[1] - j0)):
+        key, value = k[b, j0 + j, g], v[b, j0 + j, g]
         for d in range(k.shape[3]):
-            kt[t * depth + d, j] = k[b, j0 + j, g, d]
-            vb[(t * wide + d // 64) * 64 + j, d - d // 64 * 64] = v[b, j0 + j, g, d]
+            kt[t * depth + d, j] = key[d]
+        for e in range(wide):
+            row = vb[(t * wide + e) * 64 + j]
+            for d in range(min(64, v.shape[3] - e * 64)):
+                row[d] = value[e * 64 + d]
 
 def _start(q, x, top, t, b, i0, h, n, scale):
     for r in range(n):
         top[t + r, 0] = np.float32(-np.inf)
         top[t + r, 1] = np.float32(0)
+        row, query = x[t + r], q[b, i0 + r, h]
         for d in range(q.shape[3]):
-            x[t + r, d] = q[b, i0 + r, h, d] * scale
+            row[d] = query[d] * scale
 
 def _scores(s, x, kt, t, at, n, depth):
     left, right = x[t:t + 64], kt[at:at + depth]
@@ -93,14 +98,16 @@ def _weigh(s, top, acc, t, n, wide):
         if m == np.float32(-np.inf):
             s[t + r] = np.float32(0)
         else:
+            if m > top[t + r, 0]:       # rare after the first tiles
+                f = np.float32(np.exp(top[t + r, 0] - m))
+                top[t + r, 0] = m
+                top[t + r, 1] = top[t + r, 1] * f
+                for e in range(0, wide * 64, 64):
+                    row = acc[t * wide + e + r]
+                    for d in range(64):
+                        row[d] = row[d] * f
             s[t + r] = np.exp(s[t + r] - m)
-            f = np.float32(np.exp(top[t + r, 0] - m))
-            top[t + r, 0] = m
-            top[t + r, 1] = top[t + r, 1] * f + np.float32(np.sum(s[t + r]))
-            for e in range(0, wide * 64, 64):
-                row = acc[t * wide + e + r]
-                for d in range(64):
-                    row[d] = row[d] * f
+            top[t + r, 1] = top[t + r, 1] + np.float32(np.sum(s[t + r]))
 
 def _end(out, lse, acc, top, t, b, i0, h, n, wide):
     for r in range(n):
@@ -111,8 +118,11 @@ def _end(out, lse, acc, top, t, b, i0, h, n, wide):
             lse[b, i0 + r, h] = top[t + r, 0] + np.float32(np.log(l))
         else:
             lse[b, i0 + r, h] = np.float32(-np.inf)
-        for d in range(out.shape[3]):
-            out[b, i0 + r, h, d] = acc[t * wide + d // 64 * 64 + r, d - d // 64 * 64] * f
+        row = out[b, i0 + r, h]
+        for e in range(wide):
+            block = acc[t * wide + e * 64 + r]
+            for d in range(min(64, out.shape[3] - e * 64)):
+                row[e * 64 + d] = block[d] * f
 
 #pythran export attend_(float32[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), int64[:], float32, int, int, float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
 def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, kt, vb, x, acc, s, top):
