@@ -5,28 +5,20 @@ import numpy as np
 def _lay(k, v, kt, vt, kb, t, b, j0, g, depth, wide):
     "A tile of keys, turned and as it is, and one of values, turned."
     for j in range(min(64, k.shape[1] - j0)):
-        key, value = k[b, j0 + j, g], v[b, j0 + j, g]
         for d in range(k.shape[3]):
-            kt[t * depth + d, j] = key[d]
-            vt[t * depth + d, j] = value[d]
-        for e in range(wide):
-            row = kb[(t * wide + e) * 64 + j]
-            for d in range(min(64, k.shape[3] - e * 64)):
-                row[d] = key[e * 64 + d]
+            kt[t * depth + d, j] = k[b, j0 + j, g, d]
+            vt[t * depth + d, j] = v[b, j0 + j, g, d]
+            kb[(t * wide + d // 64) * 64 + j, d - d // 64 * 64] = k[b, j0 + j, g, d]
 
 def _start(q, gy, lse, delta, x, y, xb, yb, top, t, b, i0, h, scale, wide):
     for r in range(min(64, q.shape[1] - i0)):
         top[t + r, 0] = lse[b, i0 + r, h]
         top[t + r, 1] = delta[b, i0 + r, h]
-        query, given, xr, yr = q[b, i0 + r, h], gy[b, i0 + r, h], x[t + r], y[t + r]
         for d in range(q.shape[3]):
-            xr[d] = query[d] * scale
-            yr[d] = given[d]
-        for e in range(wide):
-            xe, ye = xb[t * wide + e * 64 + r], yb[t * wide + e * 64 + r]
-            for d in range(min(64, q.shape[3] - e * 64)):
-                xe[d] = xr[e * 64 + d]
-                ye[d] = yr[e * 64 + d]
+            x[t + r, d] = q[b, i0 + r, h, d] * scale
+            y[t + r, d] = gy[b, i0 + r, h, d]
+            xb[t * wide + d // 64 * 64 + r, d - d // 64 * 64] = q[b, i0 + r, h, d] * scale
+            yb[t * wide + d // 64 * 64 + r, d - d // 64 * 64] = gy[b, i0 + r, h, d]
 
 def _products(s, x, kt, t, u, at, n, depth):
     left, right = x[u:u + 64], kt[at:at + depth]
@@ -126,20 +118,14 @@ def _weigh(s, p, top, t, u, n):
 
 def _queries(gq, acc, t, b, i0, h, scale, wide):
     for r in range(min(64, gq.shape[1] - i0)):
-        row = gq[b, i0 + r, h]
-        for e in range(wide):
-            block = acc[t * wide + e * 64 + r]
-            for d in range(min(64, gq.shape[3] - e * 64)):
-                row[e * 64 + d] = block[d] * scale
+        for d in range(gq.shape[3]):
+            gq[b, i0 + r, h, d] = acc[t * wide + d // 64 * 64 + r, d - d // 64 * 64] * scale
 
 def _keys(gk, gv, ak, av, t, b, j0, g, wide):
     for j in range(min(64, gk.shape[1] - j0)):
-        kr, vr = gk[b, j0 + j, g], gv[b, j0 + j, g]
-        for e in range(wide):
-            ke, ve = ak[t * wide + e * 64 + j], av[t * wide + e * 64 + j]
-            for d in range(min(64, gk.shape[3] - e * 64)):
-                kr[e * 64 + d] = kr[e * 64 + d] + ke[d]
-                vr[e * 64 + d] = vr[e * 64 + d] + ve[d]
+        for d in range(gk.shape[3]):
+            gk[b, j0 + j, g, d] += ak[t * wide + d // 64 * 64 + j, d - d // 64 * 64]
+            gv[b, j0 + j, g, d] += av[t * wide + d // 64 * 64 + j, d - d // 64 * 64]
 
 def _zero(gk, gv, b, j0, g):
     for j in range(min(64, gk.shape[1] - j0)):
