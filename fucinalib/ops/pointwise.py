@@ -7,24 +7,25 @@ __all__ = ['PAIRS', 'CLASH', 'APART', 'RAW', 'same', 'pair', 'folder', 'fold', '
            'add', 'sub', 'mul', 'div', 'chosen', 'maximum', 'minimum', 'pow', 'lift', 'assigned', 'writable', 'add_',
            'mul_', 'last_axis_vector', 'bias_add', 'bias_add_']
 
-# %% ../../nbs/10_pointwise.ipynb #dbb6f503
+# %% ../../nbs/10_pointwise.ipynb #f7ed8946
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, op, registry
+from ..autograd import F32, Sample, op, registry
 from ..dtypes import F8
 from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView, did_you_mean, fault
 from ..tags import align, axis_of, meeting
 from ..tensor import Tensor, patch, wrap
 
-# %% ../../nbs/10_pointwise.ipynb #36099af4
+# %% ../../nbs/10_pointwise.ipynb #ca2729f8
 def same(g): return g
 
 def pair(x, other, op):
     "Both arrays lined up by name, the tags of the result, and for each operand the function that folds a gradient back to it."
     if not isinstance(other, Tensor): return x.data, number(other, x, op), x.tags, same, None
     a, b = x.data, other.data
-    if a.dtype != b.dtype: raise mixed(x, other, op)
-    if a.dtype.kind == 'b': raise no_arithmetic(x, op)
+    if a.dtype is not F32 or b.dtype is not F32:
+        if a.dtype != b.dtype: raise mixed(x, other, op)
+        if a.dtype.kind == 'b': raise no_arithmetic(x, op)
     if x.tags == other.tags and a.shape == b.shape: return a, b, x.tags, same, same
     tags = meeting(x, other, op)
     p, q = align(a, x.tags, tags), align(b, other.tags, tags)
