@@ -72,6 +72,13 @@ def worked(name):
     calls = [v['call'] for v in json.loads((ROOT/'tests/data/vectors.json').read_text())]
     return sum(bool(re.search(rf'\b{name}\(', c)) for c in calls)
 
+def count_of(n, thing): return f'{n} {thing}{"" if n == 1 else "s"}'
+
+def examples(op):
+    "How many samples and worked examples an operation has."
+    n = worked(op.name)
+    return count_of(len(op.samples), 'sample') + (f', {n} worked' if n else '')
+
 def exercises(ops):
     "Links to the exercises of the chapters that define these operations."
     mods, found = {o.module for o in ops}, []
@@ -83,12 +90,16 @@ def exercises(ops):
 def drawn(op):
     "The graph of an operation's first sample as SVG; empty where there is none to draw."
     from build import inline_svg
+    from fucinalib import Tensor
     if not op.differentiable or not op.samples: return ''
     args, kw = op.samples[0].draw(requires_grad=True)
-    y = op.call(*args, **kw)
-    y = y[0] if isinstance(y, (tuple, list)) else y
-    if y.node is None: return ''
-    made = y.graph()._repr_mimebundle_(None, None)
+    result = op.call(*args, **kw)
+    result = result[0] if isinstance(result, (tuple, list)) else result
+    if result.node is None: return ''
+    operands = op.find_operands(args, kw)
+    names = dict(zip(op.operands, operands)) if len(operands) == len(op.operands) else {}
+    words = {'self': 'x', 'values': 'source'}          # graph() has its own use for these
+    made = result.graph(**{words.get(k, k): v for k, v in names.items() if isinstance(v, Tensor)})._repr_mimebundle_(None, None)
     return made.get('text/html') or inline_svg(made['image/svg+xml'])
 
 
@@ -104,8 +115,8 @@ def op_table():
             cases, off = beside.get(op.name, (0, 0.))
             rival = f'`{torch.removeprefix("torch.")}`' if torch != 'none' else 'no counterpart in torch'
             kinds = ', '.join(dict.fromkeys(kind.__name__ for kind, _ in op.mistakes)) or 'takes anything'
-            rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), f'{worked(op.name)} worked, {len(op.samples)} samples', proof,
-                         f'{rival}: {cases} cases within {off:.0e}' if cases else rival, kernels,
+            rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), examples(op), proof,
+                         f'{rival}: {count_of(cases, "case")} {f"within {off:.0e}" if off else "equal"}' if cases else rival, kernels,
                          f'[{kinds}](#mistake-{op.name})' if op.mistakes else kinds, f'[graph](#graph-{op.name})' if op.differentiable and op.samples else 'a constant', exercises([op]) or 'none'))
             count += 1
         out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '', ':::{container} optable',
