@@ -1,12 +1,17 @@
 """Arithmetic element by element."""
 import numpy as np
+import fucinalib as fl
 from fucinalib import kernels as k
-from .harness import Case, backward, both, normal
+from .harness import Case, backward, both, normal, there_and_back
 
 SIZES = 1_000, 100_000, 1_000_000, 10_000_000
 
 
 def cases(torch):
+    a, b = normal(2, 2), normal(2, 2, seed=1)
+    x, y, (ta, tb) = fl.param(a, 'row col'), fl.param(b, 'row col'), both(torch, a, b, grad=True)
+    yield Case('add, recorded', '2 x 2', lambda: x + y, lambda: a + b, torch and (lambda: ta + tb))
+    yield Case('add and back', '2 x 2', there_and_back(lambda x, y: (x + y).sum(), x, y), None, torch and there_and_back(lambda x, y: (x + y).sum(), ta, tb))
     for n in SIZES:
         a, b, g = normal(n), normal(n, seed=1), normal(n, seed=2)
         p, ta, tb, tp = np.abs(a) + .1, *both(torch, a, b, np.abs(a) + .1)
