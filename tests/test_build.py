@@ -117,11 +117,12 @@ def test_first_error(log, line): assert build_kernels.first_error(log) == line
 
 
 @pytest.mark.skipif(not importlib.util.find_spec('pythran'), reason='Pythran is not installed')
-def test_pythran_tells_where_it_failed(folder, monkeypatch):
+@pytest.mark.parametrize('name', ['one.py', 'random.py'])       # a kernel must not hide a module of Python from Pythran
+def test_pythran_tells_where_it_failed(folder, monkeypatch, name):
     monkeypatch.setattr(build_kernels, 'compiler', lambda: 'c++')
-    (folder/'one.py').write_text('#pythran export one(float32[:])\ndef one(x:\n')
-    error = build_kernels.compile_one(folder/'one.py', [], [], build_kernels.Compilers())
-    assert error == "one.py:2 '(' was never closed" and not build_kernels.cached(folder/'one.py', []).exists()
+    (folder/name).write_text('#pythran export one(float32[:])\ndef one(x:\n')
+    error = build_kernels.compile_one(folder/name, [], [], build_kernels.Compilers())
+    assert error == f"{name}:2 '(' was never closed" and not build_kernels.cached(folder/name, []).exists()
 
 
 @pytest.mark.skipif(not importlib.util.find_spec('pythran'), reason='Pythran is not installed')
