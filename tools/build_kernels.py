@@ -129,12 +129,11 @@ def compile_one(src, flags, toolchain, compilers):
     "Put `src` into the cache, whole or not at all; returns the first error, '' if none"
     so = cached(src, toolchain)
     with tempfile.TemporaryDirectory(prefix='fucinalib-') as tmp:
-        folder, out = Path(tmp)/'sources', Path(tmp)/f'{src.stem}{SUFFIX}'  # Pythran names the module after `out`
-        folder.mkdir()                                      # not where Python looks for modules: kernels are named random or unary
-        copy = folder/src.name
+        copy, out = Path(tmp)/src.name, Path(tmp)/f'{src.stem}{SUFFIX}'     # Pythran names the module after `out`
         copy.write_bytes(content(src))
-        for helper in filter(Path.exists, helpers(src)): shutil.copy(helper, folder)
-        command = [sys.executable, '-m', 'pythran.run', '-w', *flags, *own_flags(src), str(copy), '-o', str(out)]
+        for helper in filter(Path.exists, helpers(src)): shutil.copy(helper, tmp)
+        # -P: a kernel file named random must not stand where Python looks for its own
+        command = [sys.executable, '-P', '-m', 'pythran.run', '-w', *flags, *own_flags(src), str(copy), '-o', str(out)]
         code, log = compilers.run(command, env={**os.environ, 'CXX': compiler(), 'TMPDIR': tmp}, cwd=tmp)
         if code or not out.exists(): return first_error(log)
         if so != cached(src, toolchain): return 'the source changed meanwhile; run this again'
