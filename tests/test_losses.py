@@ -183,7 +183,7 @@ def test_linear_runs_once():
         with pytest.raises(BackwardAlreadyRun): loss.backward()
 
 def test_linear_memory(monkeypatch):
-    "Neither the scores nor their gradient exist as a whole: a chunk is an eighth of them, and NumPy takes three at a time and some."
+    "Neither the scores nor their gradient exist as a whole."
     monkeypatch.setattr(losses, 'CHUNK', 1 << 17)
     rows, d, k = 1024, 8, 1024
     x, w, y = P(normal(rows, d), 'row d'), P(normal(k, d, seed=1), 'k d'), np.arange(rows)
@@ -194,9 +194,9 @@ def test_linear_memory(monkeypatch):
         tracemalloc.stop()
         return most
     whole = rows * k * 4
-    assert peak(lambda: x.linear_cross_entropy(w, y).backward()) < .5 * whole
-    assert peak(lambda: x.linear_cross_entropy(w, y, reduction='none').sum().backward()) < .5 * whole
-    assert peak(lambda: x.linear_distill(w, y, y, np.ones(rows)).backward()) < .5 * whole
+    assert peak(lambda: x.linear_cross_entropy(w, y).backward()) < .4 * whole
+    assert peak(lambda: x.linear_cross_entropy(w, y, reduction='none').sum().backward()) < .4 * whole
+    assert peak(lambda: x.linear_distill(w, y, y, np.ones(rows)).backward()) < .4 * whole
     assert peak(lambda: x.dot(w, 'd').cross_entropy('k', y).backward()) > 1.9 * whole
 
 @pytest.mark.parametrize('weight', [C(normal(2, 5), 'd k'), C(normal(5, 2), 'k e'), C(normal(5, 2), 'row d'), C(normal(2), 'd'), C(normal(5, 2, 2), 'k d f')])

@@ -100,7 +100,7 @@ def test_gelu_against_the_error_function():
     right = [v * math.erfc(-v / math.sqrt(2)) / 2 for v in x]
     np.testing.assert_allclose(C(x).gelu().data, right, rtol=1e-12, atol=1e-300)
     for backend in fl.backends():
-        with fl.use_backend(backend): np.testing.assert_allclose(C(x, 'd', 'f32').gelu().data, right, rtol=2e-6, atol=4e-7)
+        with fl.use_backend(backend): np.testing.assert_allclose(C(x, 'd', 'f32').gelu().data, right, rtol=1e-6, atol=2e-7)
 
 def test_gelu_quant():
     "Rounded twice to half precision; 0 and x outside (-10, 10)."

@@ -6,6 +6,7 @@ compare `x` with a target `t` of its shape, and give the sums of pieces of 4096 
 import numpy as np
 from .dispatch import kernel
 from .pointwise import quiet
+from .softmax import raised
 
 PIECE = 4096
 FEW = 16            # values up to here are NumPy's
@@ -19,16 +20,17 @@ def cross_entropy(x, labels, smoothing):
     left, at = labels < 0, np.maximum(labels, 0)[:, None]
     top = np.max(x, axis=1, keepdims=True)
     d = x - top
-    s = np.add.reduce(np.exp(d), axis=1)
     right = np.take_along_axis(d, at, 1)[:, 0]
     if smoothing: right = x.dtype.type(1 - smoothing) * right + x.dtype.type(smoothing) * np.mean(d, axis=1)
+    s = np.add.reduce(np.exp(d, out=d), axis=1)
     return tuple([np.where(left, x.dtype.type(0), v) for v in (np.log(s) - right, np.where(np.isnan(s), s, top[:, 0]), 1 / s)])
 
 @kernel(floor=FEW)
 @quiet
 def cross_entropy_backward(x, g, labels, top, share, smoothing):
     "g (softmax(x) - target) of each row, from what cross_entropy gave."
-    y = np.exp(x - top[:, None]) * (g * share)[:, None]
+    y = raised(x, top[:, None])
+    y *= (g * share)[:, None]
     if smoothing: y -= (g * x.dtype.type(smoothing / x.shape[1]))[:, None]
     y[np.arange(len(x)), np.maximum(labels, 0)] -= g * x.dtype.type(1 - smoothing)
     y[labels < 0] = 0

@@ -10,8 +10,13 @@ def top(x): return np.max(x, axis=1, keepdims=True)
 def added(x): return np.add.reduce(x, axis=1, keepdims=True)
 def guarded(m): return np.where(np.isfinite(m), m, m.dtype.type(0))      # x - inf would be NaN where x is inf
 
+def raised(x, m):
+    "exp(x - m) in one new array: the differences make room for it."
+    y = x - m
+    return np.exp(y, out=y if y.dtype.kind == 'f' else None)      # of whole numbers it is real
+
 def shares(x):
-    y = np.exp(x - top(x))
+    y = raised(x, top(x))
     y /= added(y)
     return y
 
@@ -74,13 +79,15 @@ def log_softmax_mid_backward(g, y):
 def logsumexp_last(x):
     "log sum exp(x) of each row; a row of -inf gives -inf."
     m = guarded(np.max(x, axis=1))
-    return m + np.log(np.add.reduce(np.exp(x - m[:, None]), axis=1))
+    return m + np.log(np.add.reduce(raised(x, m[:, None]), axis=1))
 
 @kernel(floor=FEW)
 @quiet
 def logsumexp_last_backward(x, y, g):
     "g exp(x - y); 0 in a row of -inf."
-    return np.exp(x - np.where(np.isneginf(y), y.dtype.type(0), y)[:, None]) * g[:, None]
+    e = raised(x, np.where(np.isneginf(y), y.dtype.type(0), y)[:, None])
+    e *= g[:, None]
+    return e
 
 @kernel(floor=FEW)
 @quiet
