@@ -110,8 +110,21 @@ def test_compiled_equals_source_equals_twin(name, sample, edges, one_thread):
             args = sample.make(Source(n, edges), shape)
             fast, numpy = compiled(name, args), twin(name, args)
             for x, y in zip(fast, numpy, strict=True): same(x, y, sample.tol)
-            if np.prod(shape) <= 300 or n == 4097 and shape in ((n,), (1, n)) and not edges:     # Python loops are slow
+            if np.prod(shape) <= 300 or n == 4097 and np.prod(shape) == n and not edges:     # Python loops are slow
                 for x, y in zip(fast, plain(name, args), strict=True): same(x, y, sample.tol)
+
+
+@built
+@pytest.mark.slow
+@pytest.mark.parametrize('edges', [False, True], ids=['', 'edges'])
+@pytest.mark.parametrize('name,sample', CASES, ids=IDS)
+def test_compiled_equals_source_at_every_size(name, sample, edges, one_thread):
+    "Minutes of Python loops: the sizes that the test above leaves out."
+    for n in SIZES:
+        for shape in sample.shapes(n):
+            if n >= 5000 or np.prod(shape) >= 40_000: continue
+            args = sample.make(Source(n, edges), shape)
+            for x, y in zip(compiled(name, args), plain(name, args), strict=True): same(x, y, sample.tol)
 
 
 def layouts(x):
