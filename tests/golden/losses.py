@@ -6,6 +6,7 @@ from parity import case, torch
 F = torch and torch.nn.functional
 inf = float('inf')
 LABELS = [2, 0, 1, 4]
+MANY = [17 * i % 5000 for i in range(300)]
 leaf = lambda values, tags: fl.Tensor(np.array(values), tags)
 ce = lambda labels=LABELS, **kw: lambda x: F.cross_entropy(x, torch.tensor(labels), **kw)
 middle = lambda labels, **kw: lambda x: F.cross_entropy(x, torch.tensor(labels), **kw)     # torch wants the classes second
@@ -62,7 +63,7 @@ CASES = [
     case('linear_cross_entropy', 'row=4 d=3', 'k=5 d=3', LABELS, torch=linear(LABELS, reduction='none', ignore_index=1, label_smoothing=.2), reduction='none', ignore_index=1, label_smoothing=.2, tags='row'),
     case('linear_cross_entropy', 'row=4 d=3', 'k=5 d=3', LABELS, torch=linear(LABELS, reduction='sum', ignore_index=1), reduction='sum', ignore_index=1),
     case('linear_cross_entropy', 'b=2 t=2 d=3', 'k=5 d=3', [[2, 0], [1, 4]], torch=lambda x, w: F.cross_entropy((x @ w.T).reshape(4, 5), torch.tensor(LABELS))),
-    case('linear_cross_entropy', 'row=300 d=3', 'k=5000 d=3', list(range(0, 5000, 17))[:300], torch=linear(list(range(0, 5000, 17))[:300]), live=True),
+    case('linear_cross_entropy', 'row=300 d=3', 'k=5000 d=3', MANY, torch=linear(MANY), live=True),
     case('linear_distill', 'row=4 d=3', 'k=5 d=3', [3, 0, 3, 3], [1, 2, 0, 1], [.5, .25, .3, .1], torch=distill([3, 0, 3, 3], [1, 2, 0, 1], [.5, .25, .3, .1])),
     case('linear_distill', 'row=4 d=3', 'k=5 d=3', [1], [4], [2.], torch=distill([1], [4], [2.], False, .5), reduction='sum', loss_scale=.5),
     case('mse_loss', 'a=3 b=5', 'a=3 b=5', torch=lambda x, t: F.mse_loss(x, t), tags=''),
