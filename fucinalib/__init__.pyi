@@ -137,7 +137,7 @@ def conv2d(x: Tensor, w: Tensor, bias: Tensor = None, stride = 1, padding = 0, g
     """A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation."""
     ...
 def conv_transpose1d(x: Tensor, w: Tensor, time, tap, bias: Tensor = None, stride = 1, padding = 0, output_pad = 0) -> Tensor:
-    """Every value spread over a window by w; overlaps add up. Unlike torch, the output_pad rows hold the bias and nothing else."""
+    """Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end."""
     ...
 from .tensor import copy_of as copy_of
 def cos(x: Tensor) -> Tensor:
@@ -510,7 +510,7 @@ def rsqrt(x: Tensor) -> Tensor:
     """1 / sqrt(x)."""
     ...
 def scatter(x: Tensor, tag, indices, source: Tensor) -> Tensor:
-    """x with every entry of `source` written at its position; the last of several stays, and every one of them gets its gradient."""
+    """x with every entry of `source` written at its position; the last of several stays, and it alone gets a gradient."""
     ...
 def scatter_add(x: Tensor, tag, indices, source: Tensor) -> Tensor:
     """x with every entry of `source` added at its position; repeats accumulate in reading order."""
@@ -609,7 +609,7 @@ def to(x: Tensor, dtype) -> Tensor:
     """A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0; unlike torch, gradients of 16-bit values are f32."""
     ...
 def topk(x: Tensor, tag, k, out = None):
-    """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over hold -inf and position 0."""
+    """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over are constants, -inf at position 0."""
     ...
 def trace(x: Tensor, a, b) -> Tensor:
     """The sum of the entries where two axes have the same index; whole numbers add up in i64."""

@@ -152,7 +152,7 @@ class Tensor:
         """A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation."""
         ...
     def conv_transpose1d(self, w: Tensor, time, tap, bias: Tensor = None, stride = 1, padding = 0, output_pad = 0) -> Tensor:
-        """Every value spread over a window by w; overlaps add up. Unlike torch, the output_pad rows hold the bias and nothing else."""
+        """Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end."""
         ...
     @staticmethod
     def copy_of(data, tags = (), dtype = None):
@@ -488,7 +488,7 @@ class Tensor:
         """1 / sqrt(x)."""
         ...
     def scatter(self, tag, indices, source: Tensor) -> Tensor:
-        """x with every entry of `source` written at its position; the last of several stays, and every one of them gets its gradient."""
+        """x with every entry of `source` written at its position; the last of several stays, and it alone gets a gradient."""
         ...
     def scatter_add(self, tag, indices, source: Tensor) -> Tensor:
         """x with every entry of `source` added at its position; repeats accumulate in reading order."""
@@ -594,7 +594,7 @@ class Tensor:
         """The values as nested Python lists."""
         ...
     def topk(self, tag, k, out = None):
-        """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over hold -inf and position 0."""
+        """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over are constants, -inf at position 0."""
         ...
     def trace(self, a, b) -> Tensor:
         """The sum of the entries where two axes have the same index; whole numbers add up in i64."""

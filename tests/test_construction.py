@@ -153,6 +153,32 @@ def test_sizes_by_position():
 
 
 # ---- ranges
+def test_arange_beyond_memory_and_64_bits():
+    for args in ((2**63,), (0., 1e308, 1e-308), (-1e308, 1e308, 1.), (2**60,)):
+        with pytest.raises(fl.InvalidShape, match='no memory holds them'): fl.arange('t', *args)
+    with pytest.raises(fl.InvalidShape, match='nothing lies between'): fl.arange('t', 1e308, -1e308, 1.)
+    with pytest.raises(fl.OptionError, match='beyond all floats'): fl.arange('t', 10**400)
+    assert fl.arange('t', -2**63, 2**63 - 1, 2**63 + 5).tolist() == [-2**63, 5]
+    assert fl.arange('t', 2**63 - 1, -2**63, -2**63).tolist() == [2**63 - 1, -1]
+    assert fl.arange('t', -3, 3, 2, dtype='i8').tolist() == [-3, -1, 1] and fl.arange('t', 250, 256, dtype='u8').tolist() == list(range(250, 256))
+
+def test_arange_needs_no_second_array():
+    import tracemalloc
+    tracemalloc.start()
+    x = fl.arange('t', 3, 3 + 2 * 10**6, 2)
+    assert tracemalloc.get_traced_memory()[1] < 1.2 * x.data.nbytes
+    tracemalloc.stop()
+    assert x.tolist()[-1] == 2 * 10**6 + 1
+
+def test_randint_over_all_of_i64(backend):
+    "low + floor(z n / 2**64) with n = 2**64 keeps all bits of z."
+    from fucinalib.ops.construction import at
+    for n in (4, 70_000):
+        y = fl.randint('d', n, -2**63, 2**63, seed=5).data
+        assert y[:4].tolist() == [int(z) - 2**63 for z in at(5, np.arange(4))]
+        assert len(np.unique(y)) == n
+    assert fl.randint('d', 4, -2**63, 2**63 - 1, seed=5).tolist() == [int(z) * (2**64 - 1) // 2**64 - 2**63 for z in at(5, np.arange(4))]
+
 def test_arange():
     assert fl.arange('t', 0, 2, .5).tolist() == [0, .5, 1, 1.5] and fl.arange('t', 0, 2, .5).dtype == 'f32'
     assert fl.arange('t', 5).tolist() == [0, 1, 2, 3, 4] and fl.arange('t', 5).dtype == 'i64' and fl.arange('t', 5, dtype='f32').dtype == 'f32' and fl.arange('t', 5.).dtype == 'f32'

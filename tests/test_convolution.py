@@ -92,11 +92,26 @@ def test_transpose_is_the_adjoint():
 def test_packed_transpose_weight_and_output_pad():
     w2 = normal('kout c', 6, 2, seed=1)                                    # rows out * taps + tap
     x, b = normal('time c', 3, 2), C([1., 2.], 'out')
-    y = x.conv_transpose1d(w2.split('kout', 'out tap', (2, 3)), 'time', 'tap', bias=b, stride=2, padding=2, output_pad=2)
-    assert y.size('time') == 5 and (y.data[-2:] == b.data).all()
-    full = np.zeros((7, 2), 'f4')
+    y = x.conv_transpose1d(w2.split('kout', 'out tap', (2, 3)), 'time', 'tap', bias=b, stride=2, padding=2, output_pad=3)
+    full = np.zeros((8, 2), 'f4')
     for t in range(3): full[2 * t:2 * t + 3] += (w2.data @ x.data[t]).reshape(2, 3).T
-    np.testing.assert_allclose(y.data[:3], full[2:5] + b.data, rtol=1e-5)
+    np.testing.assert_allclose(y.data, full[2:] + b.data, rtol=1e-5)       # two rows that padding would have cut, and one beyond the last window
+
+@pytest.mark.torch
+@pytest.mark.parametrize('stride,padding,output_pad', [(1, 0, 0), (2, 1, 1), (3, 2, 2), (3, 0, 2), (5, 2, 4)])
+def test_conv_transpose1d_beside_torch(stride, padding, output_pad, backend):
+    torch = pytest.importorskip('torch')
+    rng = np.random.default_rng(stride)
+    for n, c, outs, taps in ((1, 1, 1, 5), (7, 3, 2, 4), (40, 8, 9, 6)):
+        arrays = rng.standard_normal((2, c, n)), rng.standard_normal((c, outs, taps)), rng.standard_normal(outs)
+        theirs = [torch.tensor(a, requires_grad=True) for a in arrays]
+        x, w, b = [fl.param(a, tags) for a, tags in zip(arrays, ('n c t', 'c o k', 'o'))]
+        want = torch.nn.functional.conv_transpose1d(*theirs, stride=stride, padding=padding, output_padding=output_pad)
+        y = x.conv_transpose1d(w, 't', 'k', bias=b, stride=stride, padding=padding, output_pad=output_pad)
+        g = rng.standard_normal(want.shape)
+        want.backward(torch.tensor(g)); y.backward(fl.Tensor(g, 'n o t'))
+        np.testing.assert_allclose(y.permute('n o t').numpy(), want.detach().numpy(), rtol=1e-9, atol=1e-12)
+        for ours, t in zip((x, w, b), theirs): np.testing.assert_allclose(ours.grad.numpy(), t.grad.numpy(), rtol=1e-9, atol=1e-12)
 
 
 # layouts, backends, threads

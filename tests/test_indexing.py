@@ -64,8 +64,26 @@ def test_repeats():
     x, s = V([1., 2., 3.]), V([10., 20.])
     y = x.scatter('d', C([1, 1]), s)
     y.backward([1., 5., 1.])
-    assert y.tolist() == [1, 20, 3] and x.grad.tolist() == [1, 0, 1] and s.grad.tolist() == [5, 5]     # every writer gets the winner's gradient
+    assert y.tolist() == [1, 20, 3] and x.grad.tolist() == [1, 0, 1] and s.grad.tolist() == [0, 5]     # what was written over is not in the result
     assert x.index_add('d', [0, 0, 0], C([1., 1., 1.])).tolist() == [4, 2, 3]
+
+@pytest.mark.parametrize('axis', [0, 1, 2])
+@pytest.mark.parametrize('n', [3, 90])
+def test_scatter_gradients_are_slopes(axis, n, backend):
+    "Of many writers to one place the last in reading order gets the gradient: beside a loop."
+    rng = np.random.default_rng(axis)
+    shape, more = [2, 3, 2], [2, 3, 2]
+    shape[axis], more[axis] = 4, n
+    at, g = rng.integers(0, 4, more), rng.standard_normal(shape).astype('f4')
+    x, s = fl.param(np.zeros(shape), 'a b c', 'f32'), fl.param(rng.standard_normal(more), 'a b c', 'f32')
+    y = x.scatter('abc'[axis], C(at, 'a b c'), s)
+    y.backward(g)
+    last = {}
+    for spot in np.ndindex(*more): last[spot[:axis] + (at[spot],) + spot[axis + 1:]] = spot
+    want, left = np.zeros(more), g.copy()
+    for place, spot in last.items(): want[spot], left[place] = g[place], 0
+    np.testing.assert_array_equal(s.grad.numpy(), want)
+    np.testing.assert_array_equal(x.grad.numpy(), left)
 
 @pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped'])
 def test_layouts(layout, every_size):

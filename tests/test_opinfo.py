@@ -246,7 +246,6 @@ def conv_transpose1d(x, w, bias=None, **kw):
     plain(kw, stride=any, padding=any, output_padding=any, dilation=1, groups=1)
     lead = ['n'] * (x.ndim - 2)
     kw = {'output_pad' if k == 'output_padding' else k: one(v) for k, v in kw.items() if k not in ('dilation', 'groups')}
-    if kw.get('output_pad') and kw.get('padding'): raise Unlike('taps beyond the end')
     if bias is not None: kw['bias'] = tagged(bias, ['out'])
     return tagged(x, [*lead, 'c', 'time']).conv_transpose1d(tagged(w, ['c', 'out', 'tap']), 'time', 'tap', **kw).permute(' '.join([*lead, 'out', 'time']))
 

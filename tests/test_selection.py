@@ -71,7 +71,7 @@ def test_topk_backends_agree(backend):
 def test_gradients():
     x = fl.param([[1., 3., 2.], [-np.inf, np.nan, -np.inf]], 'r c')
     x.topk('c', 2).values.backward([[1., 10.], [100., 1000.]])
-    assert x.grad.tolist() == [[0, 1, 10], [1100, 0, 0]]       # slots left over point at position 0
+    assert x.grad.tolist() == [[0, 1, 10], [0, 0, 0]]       # slots left over are constants
     x = fl.param([3., 1., 2.], 'd')
     x.sort('d').values.backward([1., 10., 100.])
     assert x.grad.tolist() == [100, 1, 10]
@@ -93,10 +93,36 @@ def test_frozen_draws():
     two = C([[1., 2., 3., 4.]] * 2, 'r d').multinomial('d', 's', 6, seed=42)
     assert two.tolist()[0] == [3, 1, 1, 2, 0, 3] and two.tags == ('r', 's')
 
-def test_without_replacement_never_draws_zero_weights():
+def test_without_replacement_never_draws_zero_weights(backend):
     for seed in range(50):
         d = C([0., 1., 0., 2.]).multinomial('d', 's', 2, seed=seed, replacement=False).tolist()
         assert sorted(d) == [1, 3]
+    far = 3558559446808474027      # the seed whose first dart is the last there is, 1 - 2**-53
+    for replacement in (False, True):
+        assert C(np.array([0.] + [.1] * 10)).multinomial('d', 's', 1, seed=far, replacement=replacement).tolist() == [10]
+        assert C(np.array([0., 5e-324, 0.])).multinomial('d', 's', 1, seed=far, replacement=replacement).tolist() == [1]
+
+@pytest.mark.parametrize('dtype', ['f32', 'f64'])
+@pytest.mark.parametrize('make', [fl.Tensor, fl.param])
+def test_multinomial_leaves_its_weights_alone(make, dtype, backend):
+    a = np.array([.2, .3, .5], dtype.replace('f32', 'f4').replace('f64', 'f8'))
+    a.flags.writeable = False
+    with fl.no_grad(): assert sorted(make(a, 'd').multinomial('d', 's', 3, seed=1, replacement=False).tolist()) == [0, 1, 2]
+    assert a.tolist() == np.array([.2, .3, .5], a.dtype).tolist()
+
+@pytest.mark.parametrize('dtype', ['f32', 'f64'])
+def test_topk_leftovers_are_constants(dtype, backend):
+    "Gradients of slots that no value fills go nowhere, along both axes, in short rows and long ones."
+    for n in (5, 400):
+        a = np.full((n, 2), np.nan)
+        a[:3, 0], a[0, 1] = [3, 4, 2], -np.inf
+        for tags, a_ in (('d e', a), ('e d', a.T)):
+            p = fl.param(a_, tags, dtype=dtype)
+            v, i = p.topk('d', 4)
+            v.backward(fl.Tensor([[1., 5.], [10., 50.], [100., 500.], [1000., 5000.]], 'd e', dtype=dtype))
+            want = np.zeros((n, 2)); want[:3, 0] = [10, 1, 100]
+            np.testing.assert_array_equal(p.grad.permute('d e').numpy(), want)
+            assert i.permute('d e').tolist()[3] == [0, 0] and np.isneginf(v.permute('d e').numpy()[3]).all()
 
 @pytest.mark.parametrize('w', [[-1., 1.], [np.nan, 1.], [np.inf, 1.], [0., 0.]])
 def test_bad_weights(w):

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['CONSTANT', 'LIKE', 'stream', 'RANDOM', 'measure', 'by_name', 'said', 'count', 'whole', 'filled', 'zeros', 'ones',
            'empty', 'single', 'full', 'zeros_like', 'ones_like', 'empty_like', 'full_like', 'one_tag', 'numbers',
-           'arange', 'linspace', 'eye', 'one_hot', 'at', 'clean', 'bits64', 'manual_seed', 'next_seed', 'drawn',
-           'fill_uniform', 'rand', 'uniform', 'fill_normal', 'randn', 'normal', 'bernoulli', 'gumbel', 'randint',
-           'randperm']
+           'arange', 'steps_between', 'linspace', 'eye', 'one_hot', 'at', 'clean', 'bits64', 'manual_seed', 'next_seed',
+           'drawn', 'fill_uniform', 'rand', 'uniform', 'fill_normal', 'randn', 'normal', 'bernoulli', 'gumbel',
+           'randint', 'fill_whole', 'randperm']
 
 # %% ../../nbs/05_construction.ipynb #50889efb
 import itertools, operator
@@ -163,7 +163,9 @@ def numbers(op, *bounds):
     "Whether any of the bounds is a real number. OptionError for what is no number."
     for n in bounds:
         if not isinstance(n, (int, float, np.integer, np.floating)): raise fault(OptionError, f'{op}: {n!r} is not a number', help=f'{op} takes Python numbers; x.item() makes one')
-        if not isfinite(n): raise fault(OptionError, f'{op}: a bound is {n}', help='bounds are finite')
+        try: finite = isfinite(n)
+        except OverflowError: raise fault(OptionError, f'{op}: a bound is a whole number beyond all floats', help='bounds stay below 1e308') from None
+        if not finite: raise fault(OptionError, f'{op}: a bound is {n}', help='bounds are finite')
     return any(isinstance(n, (float, np.floating)) for n in bounds)
 
 # %% ../../nbs/05_construction.ipynb #52942bf0
@@ -182,14 +184,24 @@ def arange(tag,         # name of the axis
     start, end, step = [v.item() if isinstance(v, np.generic) else v for v in (start, end, step)]
     dtype = as_dtype(dtype or (float if real else int))
     if step == 0: raise fault(InvalidShape, 'arange: step is 0', start=start, end=end, help=f'arange({tags[0]!r}, {start}, {end}, 1)')
-    n = ceil((end - start) / step) if real else -((start - end) // step)
+    n = steps_between(start, end, step, real)
     if n < 1: raise fault(InvalidShape, f'arange: nothing lies between {start} and {end} in steps of {step}', help='a tensor holds at least one value')
     if dtype.is_float:
         with np.errstate(over='ignore'): return kernels.arange_(np.empty(n, dtype.np), dtype.np.type(start), dtype.np.type(step if n > 1 else 0)), tags, None
     last = start + (n - 1) * step
     if dtype.is_int and not (np.iinfo(dtype.np).min <= min(start, last) and max(start, last) <= np.iinfo(dtype.np).max):
         raise fault(DTypeError, f'arange: {start} to {last} does not fit into {dtype}', help=f'{dtype} holds {np.iinfo(dtype.np).min} to {np.iinfo(dtype.np).max}')
-    return (start + np.arange(n) * (step if n > 1 else 0)).astype(dtype.np), tags, None
+    y = np.arange(n)
+    if real: y = start + y * (step if n > 1 else 0)
+    else: y *= bits64(step); y += bits64(start)      # in place; what goes beyond 64 bits in the product comes back in the sum
+    return y.astype(dtype.np, copy=False), tags, None
+
+def steps_between(start, end, step, real):
+    "How many steps lead from start to the last value before end. InvalidShape if no memory holds so many values."
+    try: n = ceil((end - start) / step) if real else -((start - end) // step)
+    except OverflowError: n = 2**60 * ((end > start) == (step > 0))      # a quotient beyond all floats
+    if n >= 2**60: raise fault(InvalidShape, f'arange: the values from {start} to {end} in steps of {step}', help='no memory holds them; make the step larger')
+    return n
 
 # %% ../../nbs/05_construction.ipynb #1bcf0851
 @op('construction', torch='torch.linspace', samples=[Sample('t', 0, 1, 3), Sample('t', 1., -1., 1)], differentiable=False, attach=False,
@@ -406,8 +418,13 @@ def randint(tags,         # names of the axes: 'row col'
     limits = np.iinfo(dtype.np)
     if low < limits.min or high - 1 > limits.max: raise fault(DTypeError, f'randint: {low} to {high - 1} does not fit into {dtype}', help=f'{dtype} holds {limits.min} to {limits.max}')
     y = np.empty(shape, dtype.np)
-    kernels.integers_(y.reshape(-1), clean(seed), bits64(low), bits64(high - low))
+    fill_whole(y.reshape(-1), clean(seed), low, high - low)
     return y, tags, None
+
+def fill_whole(y, seed, low, span):
+    "Write whole numbers low to low + span - 1 into a flat array; the product of the bits with 2**64 keeps them all."
+    if span < 2**64: kernels.integers_(y, seed, bits64(low), bits64(span)); return
+    for s in random.pieces(y.size): y[s] = (random.bits(seed, random.counters(s)) + bits64(low).view('u8')).view('i8')
 
 # %% ../../nbs/05_construction.ipynb #ee5efcc4
 @op('construction', torch='torch.randperm', samples=[Sample('d', 6, seed=7)], differentiable=False, attach=False,

@@ -313,9 +313,9 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
                      bias:Tensor=None,  # one number for each output channel
                      stride=1,          # how far neighbouring windows are apart
                      padding=0,         # values cut off at both ends
-                     output_pad=0,      # rows of bias alone at the end
+                     output_pad=0,      # rows more at the end, of those that padding cuts; beyond them only the bias
                     )->Tensor:
-    "Every value spread over a window by w; overlaps add up. Unlike torch, the output_pad rows hold the bias and nothing else."
+    "Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end."
     floats(x, 'conv_transpose1d')
     stride, = at_least_1('conv_transpose1d', stride=stride)
     for name, n in (('padding', padding), ('output_pad', output_pad)):
@@ -325,17 +325,16 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
     if x.dtype != w.dtype: raise mixed(x, w, 'conv_transpose1d', 'w')
     n, c, taps, outs = x.shape[order[-2]], x.shape[order[-1]], w.shape[k], w.shape[o]
     if w.shape[i] != c: raise fault(ShapeMismatch, f'conv_transpose1d over {w.tags[i]!r}: sizes differ', x=x, w=w, help=f'{c} in x, {w.shape[i]} in w')
-    length = (n - 1) * stride + taps - 2 * padding
-    if length < 1: raise fault(InvalidShape, f'conv_transpose1d: padding {padding} leaves nothing', x=x, w=w, help=f'at most {((n - 1) * stride + taps - 1) // 2} here')
+    length = (n - 1) * stride + taps - 2 * padding + output_pad
+    if length < 1: raise fault(InvalidShape, f'conv_transpose1d: padding {padding} leaves nothing', x=x, w=w, help=f'at most {(length + 2 * padding - 1) // 2} here')
     b = None if bias is None else row_of('conv_transpose1d', x, bias, w.tags[o], outs)
     v, lead, geometry = signals(x.data, order).reshape(-1, c), [x.shape[j] for j in order[:-2]], (1, taps, 1, stride, 0, padding, 1, 1, 1, n)
     matrix, m = np.ascontiguousarray(w.data.transpose(i, k, o)).reshape(c, -1), len(v) // n
-    y = np.zeros((m, length + output_pad, outs), v.dtype)
-    y[:, :length] = kernels.columns_back(v @ matrix, m, 1, length, outs, *geometry).reshape(m, length, outs)
+    y = kernels.columns_back(v @ matrix, m, 1, length, outs, *geometry).reshape(m, length, outs)
     if b is not None: y += b
-    def spread(g): return kernels.columns(np.ascontiguousarray(signals(g, order).reshape(m, -1, outs)[:, :length]).reshape(m, 1, -1), outs, *geometry)
+    def spread(g): return kernels.columns(signals(g, order), outs, *geometry)
     for_w = lambda g: (v.T @ spread(g)).reshape(c, taps, outs).transpose(np.argsort((i, k, o)))
-    return unsignals(y, lead, length + output_pad, order), tags, (lambda g: unsignals(spread(g) @ matrix.T, lead, n, order), for_w, lambda g: signals(g, order).reshape(-1, outs).sum(0))
+    return unsignals(y, lead, length, order), tags, (lambda g: unsignals(spread(g) @ matrix.T, lead, n, order), for_w, lambda g: signals(g, order).reshape(-1, outs).sum(0))
 
 # %% ../../nbs/23_convolution.ipynb #5e5dd165
 LEAST = 64          # channels in and out from which tiles pay

@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['AT', 'PER_ENTRY', 'ROWS', 'UNFIT', 'MARKED', 'CHECKS', 'positions', 'inside', 'middle', 'index_select',
-           'along_positions', 'take_along_axis', 'scattered', 'scatter_add', 'scatter', 'fits', 'index_add',
-           'rows_written', 'set_rows', 'zero_rows', 'stretch', 'set_slice', 'written', 'zero_slice', 'marks',
-           'masked_select', 'masked_scatter', 'nonzero']
+           'along_positions', 'take_along_axis', 'scattered', 'scatter_add', 'scatter', 'last_written', 'fits',
+           'index_add', 'rows_written', 'set_rows', 'zero_rows', 'stretch', 'set_slice', 'written', 'zero_slice',
+           'marks', 'masked_select', 'masked_scatter', 'nonzero']
 
 # %% ../../nbs/16_indexing.ipynb #953ab709
 import operator
@@ -115,17 +115,24 @@ def scatter_add(x:Tensor,       # any tags
     return y, x.tags, (lambda g: g, lambda g: kernels.take_along(middle(g, axis), at).reshape(size))
 
 # %% ../../nbs/16_indexing.ipynb #fe3c6b5d
-@op('indexing', samples=[Sample('row=2 col=3', 'row', lambda: Tensor([[1, 0, 1], [0, 1, 0]], 'row col'), 'row=2 col=3'), Sample('d=3', 'd', lambda: Tensor([2], 'd'), 'd=1')], mistakes=PER_ENTRY, torch='torch.scatter')
+@op('indexing', samples=[Sample('row=2 col=3', 'row', lambda: Tensor([[1, 0, 1], [0, 1, 0]], 'row col'), 'row=2 col=3'), Sample('d=3', 'd', lambda: Tensor([2], 'd'), 'd=1'), Sample('d=3', 'd', lambda: Tensor([1, 2, 1], 'd'), 'd=3')], mistakes=PER_ENTRY, torch='torch.scatter')
 def scatter(x:Tensor,       # any tags
             tag,            # axis the positions are along
             indices,        # i64 tensor, sizes of `source`
             source:Tensor,  # what is written; tags of x, its sizes but along `tag`
            )->Tensor:
-    "x with every entry of `source` written at its position; the last of several stays, and every one of them gets its gradient."
+    "x with every entry of `source` written at its position; the last of several stays, and it alone gets a gradient."
     y, axis, at = scattered(x, 'scatter', tag, indices, source, kernels.scatter_)
     size, shape = source.shape, x.shape
     def kept(g): return kernels.scatter_(np.array(middle(g, axis)), at, np.zeros(at.shape, g.dtype)).reshape(shape)
-    return y, x.tags, (kept, lambda g: kernels.take_along(middle(g, axis), at).reshape(size))
+    def stayed(g): return np.where(last_written(at, shape[axis]), kernels.take_along(middle(g, axis), at), g.dtype.type(0)).reshape(size)
+    return y, x.tags, (kept, stayed)
+
+def last_written(at, n):
+    "Where no later entry of a lane aims at the same of its n places."
+    own = np.broadcast_to(np.arange(at.shape[1])[:, None], at.shape)
+    last = kernels.scatter_(np.empty((at.shape[0], n, at.shape[2]), np.int64), at, own)
+    return kernels.take_along(last, at) == own
 
 # %% ../../nbs/16_indexing.ipynb #94d34e22
 def fits(x, op, tag, update, count, axis):

@@ -50,11 +50,14 @@ TopK = namedtuple('TopK', 'values indices')
 TopK.__doc__ = 'Values, which have gradients, and their positions along the axis, which have none.'
 
 @custom_vjp
-def picked(x:Tensor, values, places, axis, tags):
-    "Values found at places (outer, k, inner) along an axis; the gradient is added where each was found."
+def picked(x:Tensor, values, places, axis, tags, empty=None):
+    "Values found at places (outer, k, inner) along an axis; the gradient is added where each was found, and goes nowhere from slots that are `empty`."
     outer, k, inner = places.shape
     n, shape, size = x.shape[axis], x.shape, x.shape[:axis] + (k,) + x.shape[axis + 1:]
-    def rule(g): return kernels.scatter_add_(np.zeros((outer, n, inner), g.dtype), places, middle(g, axis)).reshape(shape)
+    def rule(g):
+        g = middle(g, axis)
+        if empty is not None: g = np.where(empty, g.dtype.type(0), g)
+        return kernels.scatter_add_(np.zeros((outer, n, inner), g.dtype), places, g).reshape(shape)
     return values.reshape(size), tags, (rule,)
 
 # %% ../../nbs/17_selection.ipynb #8fd2786b
@@ -74,12 +77,12 @@ def topk(x:Tensor,  # any tags
          k,         # how many
          out=None,  # new name of the axis; None keeps it
         )->TopK:
-    "The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over hold -inf and position 0."
+    "The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over are constants, -inf at position 0."
     axis = axis_of(x, 'topk', tag)
     count(x, 'topk', tag, k)
     tags = replaced(x, 'topk', tag, out or tag)
     values, places = by_rows(lambda rows: kernels.selection.best(rows, k), x, axis)
-    y = picked(x, values, places, axis, tags)
+    y = picked(x, values, places, axis, tags, np.isneginf(values) if values.dtype.kind == 'f' else None)
     return TopK(y, wrap(places.reshape(y.shape), tags))
 
 # %% ../../nbs/17_selection.ipynb #c47004ff
@@ -120,9 +123,9 @@ def argsort(x:Tensor,          # any tags
 
 # %% ../../nbs/17_selection.ipynb #77f104e9
 def line(x, tag, num_samples, replacement):
-    "The weights as (rows, classes) in f64, checked."
+    "A copy of the weights as (rows, classes) in f64, checked."
     if x.ndim > 2 or not x.ndim or x.tags[-1] != tag: raise fault(TagError, f'multinomial: {tag!r} must be the last of at most two axes', x=x, help=f"x.permute('... {tag}'), or merge the other axes")
-    w = np.asarray(x.data, 'f8').reshape(-1, x.shape[-1])
+    w = np.array(x.data, 'f8', order='C').reshape(-1, x.shape[-1])      # a copy: what is drawn is crossed out in it
     if operator.index(num_samples) < 1: raise fault(InvalidShape, f'multinomial: {num_samples} draws', x=x, help='at least one')
     if not np.isfinite(w).all() or (w < 0).any(): raise fault(InvalidShape, 'multinomial: a weight is negative, inf or NaN', x=x, help='weights are at least 0; x.softmax(tag) makes scores weights')
     if (w.sum(1) <= 0).any(): raise fault(InvalidShape, 'multinomial: a row of weights adds up to 0', x=x, help='at least one class needs a weight above 0')
@@ -130,7 +133,7 @@ def line(x, tag, num_samples, replacement):
     return w
 
 # %% ../../nbs/17_selection.ipynb #678ad38f
-@op('selection', samples=[Sample(lambda: Tensor([[1., 2., 3.], [0., 1., 0.]], 'row class'), 'class', 'draw', 2, seed=1)], differentiable=False, torch='torch.multinomial',
+@op('selection', samples=[Sample(lambda: Tensor([[1., 2., 3.], [0., 1., 0.]], 'row class'), 'class', 'draw', 2, seed=1), Sample('class=3', 'class', 'draw', 3, replacement=False, low=.5)], differentiable=False, torch='torch.multinomial',
     mistakes=[(TagError, lambda f: f(Tensor([[1.]], 'a b'), 'a', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([-1.], 'd'), 'd', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([0.], 'd'), 'd', 'draw', 1)),
               (InvalidShape, lambda f: f(Tensor([1., float('nan')], 'd'), 'd', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([1., float('inf')], 'd'), 'd', 'draw', 1)),
               (TagError, lambda f: f(Tensor([[[1.]]], 'a b c'), 'c', 'draw', 1)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', 'draw', 0)), (InvalidShape, lambda f: f(Tensor([1., 0.], 'd'), 'd', 'draw', 2, replacement=False))])
@@ -148,12 +151,13 @@ def multinomial(x:Tensor,          # weights of one or two axes, at least 0, any
     drawn = np.empty((rows, n), np.int64)
     for s in range(n):
         ends = w.cumsum(1)
-        found = (ends > darts[:, s:s + 1] * w.sum(1, keepdims=True)).argmax(1) if not replacement or s == 0 else None
+        whole = ends[:, -1:]      # not w.sum, which rounds differently: a dart beyond the last end would hit nothing
+        lands = np.minimum(darts * whole, np.nextafter(whole, 0))
         if replacement:
-            for r in range(rows): drawn[r] = np.searchsorted(ends[r], darts[r] * ends[r, -1], side='right')
+            for r in range(rows): drawn[r] = np.searchsorted(ends[r], lands[r], side='right')
             break
-        drawn[:, s] = found
-        w[np.arange(rows), found] = 0
+        drawn[:, s] = (ends > lands[:, s:s + 1]).argmax(1)
+        w[np.arange(rows), drawn[:, s]] = 0
     return drawn.reshape(x.shape[:-1] + (n,)), parse(x.tags[:-1] + parse(out)), None
 
 # %% ../../nbs/17_selection.ipynb #21167f55

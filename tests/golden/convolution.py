@@ -53,10 +53,8 @@ def own_pool(x, kernel, stride, padding, how):
     return torch.stack(out).reshape((h + 2 * padding - kernel) // stride + 1, -1, c)
 
 def fold_turned(x, w, b=None, stride=1, padding=0, output_pad=0):
-    "conv_transpose1d of time c and c out tap; rows of bias alone at the end."
-    y = F.conv_transpose1d(x.T[None], w, None, stride, padding)[0].T
-    y = F.pad(y, (0, 0, 0, output_pad))
-    return y if b is None else y + b
+    "conv_transpose1d of time c and c out tap."
+    return F.conv_transpose1d(x.T[None], w, b, stride, padding, output_pad)[0].T
 
 def onnx(kind, move=(first, last), **attributes):
     "One ONNX operation as onnxruntime runs it in f32: for padding that torch does not allow. The module is needed only to make the file anew."
