@@ -193,6 +193,11 @@ def body(f):
     mine = next((n.body for n in found if n.lineno == f.__code__.co_firstlineno and (n.body.lineno, n.body.col_offset) in at), None)
     return mine and ast.get_source_segment(src, mine)
 
+def by_hand(op, mistake):
+    "The source of a mistake that somebody wrote, as a call of the operation."
+    f = mistake.__code__.co_varnames[0]
+    return re.sub(rf'\b{f}\(', f'fl.{op.name}(', body(mistake) or f'{f}(...)', count=1)
+
 @page('errors', 'Error gallery')
 def error_gallery():
     import fucinalib as fl, numpy as np
@@ -208,8 +213,7 @@ def error_gallery():
             for _, mistake in op.mistakes:
                 try: message = raised(lambda op=op, mistake=mistake: mistake(op.call))
                 except Exception as e: PROBLEMS.append(f'error gallery, {op.name}: {type(e).__name__}: {e}'); continue
-                f = mistake.__code__.co_varnames[0]
-                code = re.sub(rf'\b{f}\(', f'fl.{op.name}(', body(mistake) or f'{f}(...)', count=1)
+                code = mistake.code() if hasattr(mistake, 'code') else by_hand(op, mistake)
                 shown.setdefault(re.sub(rf'\b{op.name}\b', 'op', message), [code, message, []])[2].append(op.name)
         if shown: out.append(f'## Operations: {family}\n')
         linked = set()

@@ -4,6 +4,8 @@ Every error derives from `FucinaError` and from the built-in that users already 
 the fault in one line, each operand with its tags and sizes (never its contents), and a `help:` line that can be run.
 """
 from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
@@ -12,7 +14,54 @@ __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatc
            'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError']      # fault, closest and did_you_mean are for the inside
 
 
-class FucinaError(Exception): "Any error this library raises on purpose."
+# A head that begins with one of these goes on from the operation's name; any other follows a colon.
+JOINED = frozenset('of over along with without to from at between beside by has is takes gives passes needs and'.split())
+
+
+class FucinaError(Exception):
+    "Any error this library raises on purpose."
+
+    def __init__(self,
+                 head='',      # the fault in one line, without the name of the operation
+                 help=None,    # a fix that runs; `{op}` in it stands for the operation's name
+                 operands=(),  # name -> the words that describe it, see `cells`
+                 op=None,      # the outermost operation the fault passed on its way out
+                 where='',     # the layer it happened in: 'model.blocks.3.attention'
+                ):
+        super().__init__(head, help, dict(operands), op, where)      # what pickle hands back to __init__
+        self.head, self.help, self.operands, self.op, self.where = self.args
+
+    def told(self,
+             op,         # name of an operation or function that the fault passes on its way out
+             operands,   # its tensors by the name of their parameter
+            ):
+        "The outermost operation names itself and lists its own operands. Returns self."
+        rows = {name: cells(value) for name, value in operands.items()}
+        if self.op is None: rows |= self.operands
+        self.__init__(self.head, self.help, rows, op, self.where)
+        return self
+
+    def within(self, path):
+        "A layer says where it happened; the outer one's path comes first. Returns self."
+        self.__init__(self.head, self.help, self.operands, self.op, f'{path}.{self.where}'.strip('.'))
+        return self
+
+    @property
+    def first(self):
+        "The first line: operation, axis, fault."
+        if not self.op or self.head.startswith(self.op): return self.head
+        return f'{self.op}{"" if self.head.split(" ", 1)[0] in JOINED else ":"} {self.head}'
+
+    def __str__(self):
+        place = [f'    in {self.where}'] if self.where else []
+        help = [f'  help: {self.help.replace("{op}", self.op or "op")}'] if self.help else []
+        return '\n'.join([self.first, *rows_of(self.operands), *place, *help])
+
+    def _render_traceback_(self):
+        "What a notebook shows: the reader's own lines, then the message with its axes in their colours."
+        from .show import told_in_notebook
+        return told_in_notebook(self)
+
 
 class TagError(FucinaError, ValueError): "An axis name that is unknown, repeated, malformed or in the way."
 
@@ -51,24 +100,40 @@ class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled ker
 
 
 def fault(kind,        # the error class
-          first,       # one line: op, axis, fault
+          head,        # one line without the operation's name, which the operation adds: "over 'feat': sizes differ"
           help=None,   # a fix that runs
-          **operands,  # name -> tensor, array or value
+          **operands,  # name -> tensor, array or value, where the operation's own operands do not say it all
          ):
     "The error `kind` with the library's three-part message; the caller raises it."
-    lines = [first, *table(operands)]
-    if help: lines.append(f'  help: {help}')
-    return kind('\n'.join(lines))
+    return kind(head, help, {name: cells(value) for name, value in operands.items()})
 
 
-def table(operands):
+def named(fn):
+    "Complete the faults of a function that is no operation, as operations do for themselves."
+    @wraps(fn)
+    def call(*args, **kw):
+        try: return fn(*args, **kw)
+        except FucinaError as e:
+            e.told(fn.__name__, tensors_in(signature(fn), args, kw))
+            raise
+    return call
+
+
+def tensors_in(sig, args, kw):
+    "The tensors among the arguments of a call, by the name of their parameter."
+    places = [name for name, p in sig.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    given = dict(zip(places, args)) | kw
+    return {name: value for name, value in given.items() if hasattr(value, 'tags') and hasattr(value, 'shape')}
+
+
+def rows_of(operands):
     "One line per operand, columns aligned: `x : batch=2  feat=3`."
-    rows = [(name, cells(value)) for name, value in operands.items()]
-    if not rows: return []
-    wide = max(len(name) for name, _ in rows)
-    ncol = max(len(c) for _, c in rows)
-    widths = [max((len(c[i]) for _, c in rows if i < len(c)), default=0) for i in range(ncol)]
-    return [f'    {name:<{wide}} : ' + '  '.join(f'{c:<{w}}' for c, w in zip(cs, widths)).rstrip() for name, cs in rows]
+    if not operands: return []
+    wide = max(map(len, operands))
+    ncol = max(map(len, operands.values()))
+    widths = [max((len(c[i]) for c in operands.values() if i < len(c)), default=0) for i in range(ncol)]
+    line = lambda cs: '  '.join(f'{c:<{w}}' for c, w in zip(cs, widths)).rstrip()
+    return [f'    {name:<{wide}} : {line(cs)}' for name, cs in operands.items()]
 
 
 def cells(value):

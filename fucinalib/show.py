@@ -4,7 +4,7 @@ Nothing here prints a wall of numbers: every form is under 10 kB and reads at mo
 Every form reads on light and on dark ground. A single colour cannot have enough contrast on both (4.35 on #fff and #111 is the most there is),
 so text takes a colour of middling lightness and mixes it with `currentColor`, the ink of the page it stands on.
 """
-import base64, html as _html, re, struct, zlib
+import base64, html as _html, linecache, re, struct, sys, traceback, zlib
 import numpy as np
 from fucinalib.errors import FucinaError, InvalidShape, fault
 
@@ -217,6 +217,33 @@ def tinted(message):
     text = _html.escape(message, quote=False)
     if known: text = re.sub(rf"(?<=')(?:{known})(?=')|\b(?:{known})(?==\d)", lambda m: chip(m[0]), text)
     return re.sub(r'^  help:', f'  <b style="{FAINT}">help:</b>', text, flags=re.M)
+
+def told_in_notebook(error):
+    "The lines a notebook prints for a fault: the reader's own code on the way to it, then the message with its axes in colour."
+    lines = []
+    for frame, at in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals.get('__name__', '').split('.')[0] in ('fucinalib', 'IPython'): continue
+        name = frame.f_code.co_filename
+        source = linecache.getline(name, at).strip()
+        lines.append(f'{_place(name)}, line {at}: \x1b[2m{source}\x1b[0m')
+    tags = dict.fromkeys(w.split('=')[0] for words in error.operands.values() for w in words if '=' in w)
+    text = str(error)
+    if tags:
+        known = '|'.join(sorted(map(re.escape, tags), key=len, reverse=True))
+        text = re.sub(rf"(?<=')(?:{known})(?=')|\b(?:{known})(?==\d)", lambda m: _ansi(m[0]), text)
+    return [*lines[-4:], '', f'\x1b[1;31m{type(error).__name__}\x1b[0m: {text}']
+
+def _place(filename):
+    "A file, or the cell of the notebook that Python takes for one."
+    shell = getattr(sys.modules.get('IPython'), 'get_ipython', lambda: None)()
+    named = getattr(getattr(shell, 'compile', None), 'format_code_name', lambda _: None)(filename)
+    return ' '.join(named) if named else filename
+
+def _ansi(tag):
+    "A tag in its colour, for a terminal or the text part of a notebook."
+    r, g, b = bytes.fromhex(tag_color(tag)[1:])
+    return f'\x1b[1;38;2;{r};{g};{b}m{tag}\x1b[0m'
+
 
 def mistake(call,            # a function of no arguments that should fail
             kind=FucinaError,  # the error it should raise

@@ -46,26 +46,27 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
 
 # %% ../nbs/01_tags.ipynb #37251043
 def locate(x,       # anything with .tags and .shape
-           op,      # name of the operation, for the message
            *names,  # tags to find
           )->tuple:
     "Positions of the named axes of `x`. TagError for a name that is not there."
     tags = x.tags
     for n in names:
         if isinstance(n, int) and not isinstance(n, bool):
-            named = f'position {n} is {tags[n]!r}: ' if -len(tags) <= n < len(tags) else ''
-            raise fault(TagError, f'{op} over position {n}: an axis is chosen by its name', x=x, help=f'{named}name it' if not named else f'{named}x.{op}({tags[n]!r})')
+            named = f'position {n} is {tags[n]!r}: x.{{op}}({tags[n]!r})' if -len(tags) <= n < len(tags) else 'name it'
+            raise fault(TagError, f'over position {n}: an axis is chosen by its name', x=x, help=named)
     wanted = parse(*names)
     try: return tuple([tags.index(t) for t in wanted])
     except ValueError: pass
     missing = next(t for t in wanted if t not in tags)
-    raise fault(TagError, f'{op} over {missing!r}: there is no such axis', x=x, help=did_you_mean(missing, tags, 'the axes are'))
+    raise fault(TagError, f'over {missing!r}: there is no such axis', x=x, help=did_you_mean(missing, tags, 'the axes are'))
 
-def axis_of(x, op, tag):
+def axis_of(x, tag):
     "Position of the one axis `tag` of `x`. TagError for a name that is not there, and for none or several."
-    at = locate(x, op, tag)
-    if len(at) != 1: raise fault(TagError, f'{op} takes one axis, and {tag!r} names {len(at) or "none"}', x=x, help=f"x.merge('both', {' '.join(parse(tag))!r}) makes one of neighbours" if at else f'the axes are {" ".join(x.tags)}' if x.tags else 'x is a single number; x.insert_axis("d") gives it an axis')
-    return at[0]
+    at = locate(x, tag)
+    if len(at) == 1: return at[0]
+    help = f'the axes are {" ".join(x.tags)}' if x.tags else 'x is a single number; x.insert_axis("d") gives it an axis'
+    if at: help = f"x.merge('both', {' '.join(parse(tag))!r}) makes one of neighbours"
+    raise fault(TagError, f'takes one axis, and {tag!r} names {len(at) or "none"}', x=x, help=help)
 
 # %% ../nbs/01_tags.ipynb #9b1c3187
 @lru_cache(maxsize=4096)
@@ -79,14 +80,13 @@ def without(tags, drop):
 
 # %% ../nbs/01_tags.ipynb #405a627e
 def replaced(x,    # anything with .tags and .shape
-             op,   # name of the operation, for the message
              old,  # tag to replace
              new,  # its new name; may be the same
             )->tuple:
     "The tags of `x` with `new` standing where `old` stood. TagError if `new` is taken by another axis."
-    locate(x, op, old)
+    locate(x, old)
     if new != old and new in x.tags:
-        raise fault(TagError, f'{op}: the name {new!r} is taken', x=x, help=f'choose another name for the result of {old!r}')
+        raise fault(TagError, f'the name {new!r} is taken', x=x, help=f'choose another name for the result of {old!r}')
     return parse(tuple([new if t == old else t for t in x.tags]))
 
 # %% ../nbs/01_tags.ipynb #32d8aee4
@@ -109,11 +109,11 @@ def renaming(name, old, new):
     "The call that renames an axis, for a message; also where the tag is a Python keyword."
     return f'{name}.rename(**{{{old!r}: {new!r}}})' if iskeyword(old) else f'{name}.rename({old}={new!r})'
 
-def meeting(x, other, op):
+def meeting(x, other):
     "The tags of a pointwise result of `x` and `other`. ShapeMismatch if a shared axis has two sizes and neither is 1."
     a, b = x.tags, other.tags
     for t, n in zip(a, x.shape):
         if t in b and (m := other.shape[b.index(t)]) != n and n != 1 and m != 1:
-            raise fault(ShapeMismatch, f'{op} over {t!r}: sizes differ', x=x, other=other,
+            raise fault(ShapeMismatch, f'over {t!r}: sizes differ', x=x, other=other,
                         help=f'{t!r} is {n} in x and {m} in other; if they are different axes, rename one: {renaming("other", t, t + "2")}')
     return union(a, b)

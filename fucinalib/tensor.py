@@ -9,7 +9,7 @@ __all__ = ['REFLECTED', 'ELSEWHERE', 'HERE', 'ingest', 'from_lists', 'ragged', '
 # %% ../nbs/02_tensor.ipynb #8687086b
 import numpy as np
 from .dtypes import as_dtype, by_np, dtype_of, f32
-from .errors import DTypeError, InvalidShape, NoFirstAxis, UnknownName, closest, fault
+from .errors import DTypeError, InvalidShape, NoFirstAxis, UnknownName, closest, fault, named
 from .tags import axis_of, parse
 from . import show
 
@@ -94,8 +94,10 @@ class Tensor:
     sizes = property(lambda self: dict(zip(self.tags, self.data.shape)), doc='Size of every axis by tag.')
     numel = property(lambda self: self.data.size, doc='Number of values.')
 
-    def axis(self, tag): "Position of the axis `tag`."; return axis_of(self, 'axis', tag)
-    def size(self, tag=''): "Size of the axis `tag`."; return self.data.shape[axis_of(self, 'size', tag)]
+    @named
+    def axis(self, tag): "Position of the axis `tag`."; return axis_of(self, tag)
+    @named
+    def size(self, tag=''): "Size of the axis `tag`."; return self.data.shape[axis_of(self, tag)]
     def __repr__(self): return show.line(self)
     def _repr_html_(self): return show.html(self)
     __hash__ = object.__hash__

@@ -15,7 +15,7 @@ from .. import kernels, show
 from ..autograd import mode, registry
 from ..dtypes import as_dtype
 from ..errors import (DTypeError, EmptySelection, GradientCastUnsupported, GradientQuantizedMatmulUnsupported, IndexOutOfBounds, InvalidDataLength, InvalidShape,
-                              NonFiniteValue, OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, closest, did_you_mean, fault)
+                              NonFiniteValue, OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, closest, did_you_mean, fault, named)
 from ..kernels.blocks import BlockFormat, formats, multiply, packed_product, planes, tiled_back, unplane
 from .packed import PackedWeight
 from ..show import STYLE, chip
@@ -45,8 +45,10 @@ class BlockTensor:
     sizes = property(lambda self: dict(zip(self.tags, self.shape)), doc='Logical size of every axis by tag.')
     numel = property(lambda self: prod(self.shape), doc='Number of numbers.')
     nbytes = property(lambda self: self.blocks.nbytes, doc='Memory in bytes.')
-    def size(self, tag): "Logical size of an axis."; return self.shape[axis_of(self, 'size', tag)]
-    def axis(self, tag): "Position of an axis."; return axis_of(self, 'axis', tag)
+    @named
+    def size(self, tag): "Logical size of an axis."; return self.shape[axis_of(self, tag)]
+    @named
+    def axis(self, tag): "Position of an axis."; return axis_of(self, tag)
 
 # %% ../../nbs/25a_blocks.ipynb #5dd5e18d
 def as_blocks(blocks, f, ndim, shape):
@@ -73,8 +75,8 @@ def whole_blocks(n, f):
 
 # %% ../../nbs/25a_blocks.ipynb #579e7c9d
 def patch_blocks(fn):
-    "Attach `fn` to BlockTensor as a method of its own name."
-    setattr(BlockTensor, fn.__name__, fn)
+    "Attach `fn` to BlockTensor as a method of its own name, which completes its errors as an operation does."
+    setattr(BlockTensor, fn.__name__, named(fn))
     return fn
 
 # %% ../../nbs/25a_blocks.ipynb #3286a087
@@ -142,7 +144,7 @@ def not_here(self, name):
     if name.startswith('_'): raise AttributeError(name)
     if hasattr(Tensor, name): raise no_arithmetic(self, name)
     near = closest(name, [n for n in dir(BlockTensor) if not n.startswith('_')])
-    raise UnknownName(f'a block tensor has no {name!r}' + (f'; did you mean {near}?' if near else ''), name=name, obj=None)
+    raise fault(UnknownName, f'a block tensor has no {name!r}', x=self, help=f'did you mean {near}?' if near else "x.to('f32') has all of a tensor")
 
 BlockTensor.__getattr__ = not_here
 
@@ -163,13 +165,13 @@ def index_select(self:BlockTensor,
                  out=None,  # name of the axis in the result; None keeps it
                 ):
     "The chosen rows, unpacked: an f32 tensor."
-    if self.ndim != 2 or locate(self, 'index_select', tag) != (0,): raise fault(TagError, f'index_select over {tag!r}: rows of blocks are chosen along the first of two axes', q=self, help=f'the first axis is {self.tags[0]!r}' if self.ndim == 2 else 'q.select(...) or q.narrow(...) until two axes are left')
+    if self.ndim != 2 or locate(self, tag) != (0,): raise fault(TagError, f'index_select over {tag!r}: rows of blocks are chosen along the first of two axes', q=self, help=f'the first axis is {self.tags[0]!r}' if self.ndim == 2 else 'q.select(...) or q.narrow(...) until two axes are left')
     at = np.asarray(indices.data if isinstance(indices, Tensor) else indices)
     if at.dtype.kind not in 'iu' or at.ndim != 1: raise fault(DTypeError if at.dtype.kind not in 'iu' and at.size else InvalidShape, 'index_select: the indices are one row of whole numbers', q=self, indices=at, help='e.g. [0, 3, 3]')
     if not at.size: raise fault(InvalidShape, 'index_select of nothing', q=self, help='a tensor holds at least one row')
     bad = at[(at < 0) | (at >= self.shape[0])]
     if bad.size: raise fault(IndexOutOfBounds, f'index_select over {tag!r}: {bad[0]} of {self.shape[0]}', q=self, help=f'0 to {self.shape[0] - 1}')
-    tags = self.tags if out is None else replaced(self, 'index_select', tag, out)
+    tags = self.tags if out is None else replaced(self, tag, out)
     return wrap(self.dtype.floats(rows_wanted(self.blocks[at])).reshape(len(at), -1), tags)
 
 # %% ../../nbs/25a_blocks.ipynb #38c29622
@@ -181,7 +183,7 @@ def view(q, blocks, tags):
 
 # %% ../../nbs/25a_blocks.ipynb #065253ff
 def outer_axis(q, tag, op):
-    i = axis_of(q, op, tag)
+    i = axis_of(q, tag)
     if i == q.ndim - 1: raise fault(TagError, f'{op} over {tag!r}: that axis is cut into blocks', q=q, help="q.to('f32') first")
     return i
 

@@ -196,7 +196,7 @@ def every(g, j, o):
 # %% ../../nbs/23_convolution.ipynb #40cad9d2
 def roles(op, x, w, time, tap, groups=1):
     "Places in x: other axes, time, channels; places in w: tap, input, output or None; and the tags of the result."
-    t, k = axis_of(x, op, time), axis_of(w, op, tap)
+    t, k = axis_of(x, time), axis_of(w, tap)
     time, rest = x.tags[t], [g for g in w.tags if g != w.tags[k]]
     if not 2 <= w.ndim <= 3: raise fault(TagError, f'{op}: w has {w.ndim} axes', x=x, w=w, help='tap, input and output channels; or channel and tap, one filter for each channel')
     if x.ndim < 2: raise fault(TagError, f'{op}: x has no channels', x=x, w=w, help="x.insert_axis('c') makes a signal one channel of many")
@@ -205,7 +205,7 @@ def roles(op, x, w, time, tap, groups=1):
     elif len(shared) == 1: inner, outer, channel = shared[0], next((g for g in rest if g != shared[0]), None), shared[0]
     else: raise fault(TagError, f'{op}: x and w share {len(shared) or "no"} channel axes', x=x, w=w, help='exactly one name stands in both, that of the input channels; rename the others')
     c = x.tags.index(channel)
-    tags = x.tags if outer is None else replaced(x, op, channel, outer)
+    tags = x.tags if outer is None else replaced(x, channel, outer)
     others = [i for i in range(x.ndim) if i not in (t, c)]
     return (*others, t, c), (k, w.tags.index(inner), None if outer is None else w.tags.index(outer)), tags
 
@@ -409,7 +409,7 @@ def fitting(x, w, bias, stride, padding, groups):
     if groups < 1 or c % groups or o % groups: raise fault(ShapeMismatch, f'conv2d: {c} input and {o} output channels in {groups} groups', x=x, w=w, help='groups divides both')
     if w.shape[3] != c // groups: raise fault(ShapeMismatch, f'conv2d: w looks at {w.shape[3]} channels, x has {c}' + (f' in {groups} groups' if groups > 1 else ''), x=x, w=w, help=f'the last axis of w is {c // groups} here' if c % w.shape[3] or groups > 1 else f'groups={c // w.shape[3]}, or a weight with {c}')
     if x.dtype != w.dtype: raise mixed(x, w, 'conv2d', 'w')
-    return stride, padding, parse(replaced(x, 'conv2d', x.tags[-1], w.tags[0])), None if bias is None else row_of('conv2d', x, bias, w.tags[0], o)
+    return stride, padding, parse(replaced(x, x.tags[-1], w.tags[0])), None if bias is None else row_of('conv2d', x, bias, w.tags[0], o)
 
 # %% ../../nbs/23_convolution.ipynb #996f6202
 IMAGE = Tensor([[[1., 2.]]], 'h w c')

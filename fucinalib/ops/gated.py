@@ -93,8 +93,8 @@ def split_gated(x:Tensor,  # any tags, real numbers
                )->Tensor:
     "One half of an axis gated by the other; the axis comes out half as long."
     f, back = gate_named(name, x, 'split_gated', HALVES)
-    a, axis = floats(x, 'split_gated'), axis_of(x, 'split_gated', tag)
-    tags = x.tags if out is None else replaced(x, 'split_gated', tag, out)
+    a, axis = floats(x, 'split_gated'), axis_of(x, tag)
+    tags = x.tags if out is None else replaced(x, tag, out)
     if a.shape[axis] % 2: raise fault(InvalidShape, f'split_gated over {tag!r}: {a.shape[axis]} values have no halves', x=x, help='an even size; pad the axis or cut it')
     shape = a.shape
     halves = a.reshape(-1, 2, a.size // (2 * int(np.prod(shape[:axis]))))      # before the axis, the two halves, the rest: contiguous blocks

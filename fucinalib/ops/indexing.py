@@ -23,7 +23,7 @@ from ..tensor import Tensor
 # %% ../../nbs/16_indexing.ipynb #7bc28e6f
 def positions(x, op, tag, indices):
     "`indices` as an i64 array of one axis, checked against the axis `tag` of x."
-    axis = axis_of(x, op, tag)
+    axis = axis_of(x, tag)
     if isinstance(indices, Tensor):
         if indices.ndim != 1: raise fault(TagError, f'{op}: the indices have {indices.ndim} axes', x=x, indices=indices, help="a list of positions has one axis; x.take_along_axis picks per entry")
         indices = indices.data
@@ -57,14 +57,14 @@ def index_select(x:Tensor,  # any tags
                 )->Tensor:
     "The entries of one axis at these positions, in this order. (torch.gather is take_along_axis.)"
     axis, at = positions(x, 'index_select', tag, indices)
-    tags, shape = replaced(x, 'index_select', tag, out or tag), x.shape
+    tags, shape = replaced(x, tag, out or tag), x.shape
     def rule(g): return kernels.index_add_(np.zeros((prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])), g.dtype), at, middle(g, axis)).reshape(shape)
     return np.take(x.data, at, axis), tags, (rule,)
 
 # %% ../../nbs/16_indexing.ipynb #4cff6572
 def along_positions(x, op, tag, indices, other=None):
     "The axis and the i64 positions of an operation with one position per entry."
-    axis = axis_of(x, op, tag)
+    axis = axis_of(x, tag)
     if not isinstance(indices, Tensor): indices = Tensor(indices, x.tags)
     if indices.dtype != 'i64': raise fault(DTypeError, f'{op}: positions of type {indices.dtype}', x=x, indices=indices, help="indices.to('i64')")
     for name, t in (('indices', indices), ('source', other)):
@@ -191,7 +191,7 @@ def zero_rows(x:Tensor,  # any tags
 # %% ../../nbs/16_indexing.ipynb #01b0ccba
 def stretch(x, op, tag, start, length):
     "The axis and the index of `length` entries from `start`."
-    axis, start, length = axis_of(x, op, tag), operator.index(start), operator.index(length)
+    axis, start, length = axis_of(x, tag), operator.index(start), operator.index(length)
     n = x.shape[axis]
     if length < 1: raise fault(InvalidShape, f'{op} of {tag!r}: length {length}', x=x, help='at least one entry')
     if start < 0 or start + length > n: raise fault(IndexOutOfBounds, f'{op} of {tag!r}: {start} to {start + length} of {n}', x=x, help=f'positions are 0 to {n - 1}')

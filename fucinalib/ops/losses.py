@@ -33,7 +33,7 @@ def reduction_of(x, op, reduction, known=('mean', 'sum', 'none')):
 # %% ../../nbs/19_losses.ipynb #b98a5cfd
 def labels_for(x, op, tag, labels, ignore_index=None):
     "The labels as an i64 array with the shape of x less its classes, -1 where ignored; each is checked."
-    axis = axis_of(x, op, tag)
+    axis = axis_of(x, tag)
     rest, shape, n = tuple([t for t in x.tags if t != tag]), x.shape[:axis] + x.shape[axis + 1:], x.shape[axis]
     if isinstance(labels, Tensor):
         if set(labels.tags) != set(rest): raise fault(TagError, f'{op}: the labels have other axes than x without its classes', x=x, labels=labels, help=f'labels need the axes {" ".join(rest)!r}' if rest else 'labels are a single number')
@@ -398,7 +398,7 @@ def cosine_similarity(x:Tensor,      # any tags
                      )->Tensor:
     "The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."
     if not isinstance(other, Tensor): raise fault(DTypeError, f'cosine_similarity with a {type(other).__name__}', x=x, other=other, help=f'a tensor with the axis {tag!r}')
-    for t in (x, other): floats(t, 'cosine_similarity'), locate(t, 'cosine_similarity', tag)
+    for t in (x, other): floats(t, 'cosine_similarity'), locate(t, tag)
     eps = figure(x, 'cosine_similarity', 'eps', eps)
     if not eps >= 0: raise fault(InvalidShape, f'cosine_similarity: eps is {eps}', x=x, other=other, help='at least 0; 1e-8 is usual')
     y = x.dot(other, tag) / (x.norm(tag) * other.norm(tag)).clamp(min=eps)

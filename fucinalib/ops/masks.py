@@ -244,7 +244,7 @@ ALONG = [Sample('row=2 col=3', 'col'), Sample('a=2 b=3 c=2', 'a c'), Sample('row
 def along(f, x, tags, op):
     "`f` over the named axes, or over all of them."
     drop = parse(*tags) if tags else x.tags
-    return f(truth(x, op, 'x'), axis=locate(x, op, *drop)), without(x.tags, drop), ()
+    return f(truth(x, op, 'x'), axis=locate(x, *drop)), without(x.tags, drop), ()
 
 @op('mask', samples=ALONG, mistakes=[(TagError, lambda f: f(Tensor([True], 'd'), 'e')), (DTypeError, lambda f: f(Tensor([1], 'd')))], differentiable=False, torch='torch.any')
 def any(x:Tensor,  # bool, or real numbers read as "not 0"
@@ -292,7 +292,7 @@ def band(rows, cols, lower, upper):
 # %% ../../nbs/12_masks.ipynb #d4ed71e0
 def within(x, row, col, lower, upper, op):
     "x inside a band over two of its axes, 0 outside, with the rule that does the same to a gradient."
-    (r, c), lower, upper = locate(x, op, row, col), bound(lower, op), bound(upper, op)
+    (r, c), lower, upper = locate(x, row, col), bound(lower, op), bound(upper, op)
     if x.data.dtype.kind == 'b': raise fault(DTypeError, f'{op} of truth values', x=x, help=f'x & band_mask({row + " " + col!r}, ..) for masks')
     def part(a): return kernels.band_part(*planes(a, r, c, lower, upper)).reshape(a.shape) if ends(a, r, c) else np.where(spread(band(a.shape[r], a.shape[c], lower, upper), a.ndim, r, c), a, a.dtype.type(0))
     return part(x.data), x.tags, (part,)

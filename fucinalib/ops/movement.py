@@ -24,7 +24,7 @@ def joinable(tensors, op, tag=None):
     if isinstance(tensors, Tensor) or not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors): raise fault(OptionError, f'{op} wants a list of tensors', tensors=tensors, help=f'{op}([a, b], ...)')
     if not tensors: raise fault(InvalidShape, f'{op} of nothing', help='a tensor holds at least one value; give at least one tensor')
     first = tensors[0]
-    i = None if tag is None else axis_of(first, op, tag)
+    i = None if tag is None else axis_of(first, tag)
     for k, t in enumerate(tensors):
         if t.tags != first.tags or t.data.dtype != first.data.dtype or t.data.shape != first.data.shape: compare(op, first, t, k, i)
     return [t.data for t in tensors], i
@@ -77,7 +77,7 @@ def repeat(x:Tensor,  # any tags
            n,         # how many times; 1 gives a view
           )->Tensor:
     "An axis n times back to back. Unlike np.repeat, which repeats each entry."
-    i, n, shape = axis_of(x, 'repeat', tag), whole(x, 'repeat', n, 'n'), x.shape
+    i, n, shape = axis_of(x, tag), whole(x, 'repeat', n, 'n'), x.shape
     if n < 1: raise fault(InvalidShape, f'repeat of {x.tags[i]!r}: {n} times', x=x, help='a tensor holds at least one value')
     if n == 1: return x.data.view(), x.tags, (lambda g: g,)
     turns = shape[:i] + (n,) + shape[i:]
@@ -109,7 +109,7 @@ def pad(x:Tensor,  # any tags
         value=0.,  # what they are
        )->Tensor:
     "Constant values in front of and behind an axis."
-    i, before, after = axis_of(x, 'pad', tag), whole(x, 'pad', before, 'before'), whole(x, 'pad', after, 'after')
+    i, before, after = axis_of(x, tag), whole(x, 'pad', before, 'before'), whole(x, 'pad', after, 'after')
     if before < 0 or after < 0: raise fault(InvalidShape, f'pad of {x.tags[i]!r}: {before} before, {after} after', x=x, help='x.narrow(...) and x.slice(...) cut')
     y, _, there = framed(x.data, [(before, after) if k == i else (0, 0) for k in range(x.ndim)], filler(x, 'pad', constant(x, value)))
     return y, x.tags, (lambda g: g[there],)
@@ -119,7 +119,7 @@ def constant(x, value): return value if value != 0 or isinstance(value, bool) el
 # %% ../../nbs/15a_movement.ipynb #71086eae
 def edges(x, op, h, w, padding):
     "(before, after) for every axis of x from the four edges of a picture."
-    i, j = locate(x, op, h, w)
+    i, j = locate(x, h, w)
     if i == j: raise fault(TagError, f'{op}: height and width are the same axis', x=x, help='name two axes')
     four = (padding,) * 4 if not np.iterable(padding) else tuple(padding)
     if len(four) != 4: raise fault(InvalidShape, f'{op}: {len(four)} edges', x=x, padding=four, help='left, right, top, bottom; or one number for all')
@@ -159,7 +159,7 @@ def flip(x:Tensor,  # any tags
          *tags,     # axes to reverse
         )->Tensor:
     "Each named axis in reverse order."
-    over = locate(x, 'flip', *tags)
+    over = locate(x, *tags)
     if not over: raise fault(TagError, 'flip of no axis', x=x, help=f'x.flip({(x.tags or ("d",))[0]!r})')
     return flipped(x.data, over), x.tags, (lambda g: flipped(g, over),)
 
@@ -170,7 +170,7 @@ def roll(x:Tensor,  # any tags
          shift,     # how far forward; negative ones turn back
         )->Tensor:
     "An axis turned in a circle: entry i moves to i + shift, around the end."
-    i, shift = axis_of(x, 'roll', tag), whole(x, 'roll', shift, 'shift')
+    i, shift = axis_of(x, tag), whole(x, 'roll', shift, 'shift')
     s = shift % x.shape[i]
     return turned(x.data, i, s), x.tags, (lambda g: turned(g, i, -s % g.shape[i]),)
 
@@ -227,7 +227,7 @@ def roll_by(x:Tensor,  # any tags
             offsets,   # how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
            )->Tensor:
     "Every section along an axis turned in a circle by an offset of its own."
-    i = axis_of(x, 'roll_by', tag)
+    i = axis_of(x, tag)
     by = sections(x, 'roll_by', i, offsets)
     return moved_by(x.data, i, by), x.tags, (lambda g: moved_by(g, i, -by),)
 
@@ -238,7 +238,7 @@ def shift_by(x:Tensor,  # any tags
              value=0.,  # what fills the gap
             )->Tensor:
     "Every section along an axis moved by an offset of its own; values fall off the end, `value` fills the gap."
-    i = axis_of(x, 'shift_by', tag)
+    i = axis_of(x, tag)
     by, value = sections(x, 'shift_by', i, offsets), filler(x, 'shift_by', constant(x, value))
     return moved_by(x.data, i, by, value), x.tags, (lambda g: moved_by(g, i, -by, 0),)
 
@@ -250,7 +250,7 @@ def diag_embed(x:Tensor,  # any tags
                tags,      # its two new names, 'row col': row in its place, col at the end
               )->Tensor:
     "One axis as the diagonal of a square of zeros."
-    i, new = axis_of(x, 'diag_embed', tag), parse(tags)
+    i, new = axis_of(x, tag), parse(tags)
     if len(new) != 2: raise fault(TagError, f'diag_embed: {len(new)} names for the two axes of a square', x=x, help=f"x.diag_embed({x.tags[i]!r}, 'row col')")
     row, col = [one_new(x, 'diag_embed', t, (x.tags[i],)) for t in new]
     y = np.zeros(x.shape + (x.shape[i],), x.data.dtype)
@@ -273,7 +273,7 @@ def trace(x:Tensor,  # any tags
          )->Tensor:
     "The sum of the entries where two axes have the same index; whole numbers add up in i64."
     if parse(a) == parse(b): raise fault(TagError, f'trace of {a!r} with itself', x=x, help='name two axes')
-    i, j = locate(x, 'trace', a, b)
+    i, j = locate(x, a, b)
     d, shape = np.ascontiguousarray(x.data.diagonal(0, i, j)), x.shape
     def rule(g):
         full = np.zeros(shape, g.dtype)

@@ -22,7 +22,7 @@ from ..tensor import Tensor
 def rows_along(x, op, tag):
     "The array of x as (rows, n), the axis `tag` as its columns, and its Lanes."
     floats(x, op)
-    l = lanes(x.data.shape, x.data.strides, (axis_of(x, op, tag),))
+    l = lanes(x.data.shape, x.data.strides, (axis_of(x, tag),))
     return l.rows(x.data), l
 
 def per_column(x, op, tag, **given):
@@ -42,7 +42,7 @@ def turns(x, tag, rope, residual):
     if residual is not None: raise fault(OptionError, 'rms_norm: residual and rope together', x=x, help='x.rms_norm(tag, rope=rope) + residual, or (x.rms_norm(tag) + residual).rope(...)')
     if not isinstance(rope, (tuple, list)) or len(rope) != 2 or not hasattr(rope[1], 'dim'): raise fault(OptionError, 'rms_norm: rope is not a tag and a table', x=x, help="rope=('seq', rope_table(AxisRange(n), dim))")
     position, table = rope
-    spot = axis_of(x, 'rms_norm', position)
+    spot = axis_of(x, position)
     if x.size(tag) & 1: raise fault(InvalidShape, f'rms_norm over {tag!r}: {x.size(tag)} features do not form pairs', x=x, help='without rope=')
     if table.dim != x.size(tag) or len(table) != x.shape[spot]:
         raise fault(ShapeMismatch, f'rms_norm over {tag!r}: the table turns {table.dim} features at {len(table)} positions', x=x, table=table, help=f'rope_table(AxisRange({x.shape[spot]}, origin), {x.size(tag)}), or x.rms_norm({tag!r}).rope({position!r}, {tag!r}, table)')

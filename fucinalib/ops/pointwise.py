@@ -27,7 +27,7 @@ def pair(x, other, op):
         if a.dtype != b.dtype: raise mixed(x, other, op)
         if a.dtype.kind == 'b': raise no_arithmetic(x, op)
     if x.tags == other.tags and a.shape == b.shape: return a, b, x.tags, same, same
-    tags = meeting(x, other, op)
+    tags = meeting(x, other)
     p, q = align(a, x.tags, tags), align(b, other.tags, tags)
     shape = np.broadcast_shapes(p.shape, q.shape)
     return p, q, tags, folder(x.tags, a.shape, tags, shape), folder(other.tags, b.shape, tags, shape)
@@ -231,7 +231,7 @@ def mul_(x:Tensor,  # changed in place
 # %% ../../nbs/10_pointwise.ipynb #68dc7e15
 def last_axis_vector(x, vector, tag, op):
     "`vector` as an array that fits the last axis of x, which must be `tag`."
-    if axis_of(x, op, tag) != x.ndim - 1: raise fault(UnsupportedView, f'{op}: {tag!r} is not the last axis', x=x, help='x.add(bias) meets by name wherever the axis is')
+    if axis_of(x, tag) != x.ndim - 1: raise fault(UnsupportedView, f'{op}: {tag!r} is not the last axis', x=x, help='x.add(bias) meets by name wherever the axis is')
     with np.errstate(over='ignore'): v = np.asarray(vector, x.data.dtype)
     if v.shape != x.shape[-1:]: raise fault(ShapeMismatch, f'{op} over {tag!r}: sizes differ', x=x, vector=v, help=f'give {x.shape[-1]} values')
     return v

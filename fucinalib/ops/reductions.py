@@ -78,7 +78,7 @@ def along(name,     # of the kernel without _last or _mid
 
 def over(x, op, tags):
     "Positions of the axes to reduce, all if none is named, and the tags that are left."
-    axes = locate(x, op, *tags) if tags else tuple(range(x.data.ndim))
+    axes = locate(x, *tags) if tags else tuple(range(x.data.ndim))
     return axes, tuple([t for i, t in enumerate(x.tags) if i not in axes])
 
 def lanes_of(a, axes, by_tag=False): return lanes(a.shape, a.strides, tuple(sorted(axes)), by_tag)

@@ -187,7 +187,7 @@ def rope(x:Tensor,         # any tags
         )->Tensor:
     "Pairs of features turned by angles that grow with the position. A table for fewer features than there are turns the first (in 'interleaved_tail' the last) and leaves the rest."
     floats(x, 'rope')
-    spot, axis = axis_of(x, 'rope', position), axis_of(x, 'rope', feature)
+    spot, axis = axis_of(x, position), axis_of(x, feature)
     if spot == axis: raise fault(TagError, f'rope: {feature!r} is the axis of positions and of features', x=x, help="x.rope('seq', 'd', 10000.0)")
     if mode not in MODES: raise fault(OptionError, f'rope: mode {mode!r}', x=x, help=did_you_mean(mode, MODES))
     d = x.shape[axis]

@@ -22,7 +22,7 @@ from ..tensor import Tensor
 # %% ../../nbs/13a_scans.ipynb #21fcb7ce
 def lanes_along(x, op, tag):
     "The array of x as (outer, n, inner) around the axis `tag`, and its Lanes."
-    l = lanes(x.data.shape, x.data.strides, (axis_of(x, op, tag),))
+    l = lanes(x.data.shape, x.data.strides, (axis_of(x, tag),))
     return l.see(x.data), l
 
 NO_AXIS = [(TagError, lambda f: f(Tensor([[1., 2.]], 'row col'), 'cols'))]

@@ -24,7 +24,7 @@ ONE_AXIS = [(TagError, lambda f: f(Tensor([1.], 'd'), 'e'))]
 
 def best_place(x, tag, op):
     "Position of the best along an axis, and the tags of the result."
-    axis = axis_of(x, op, tag)
+    axis = axis_of(x, tag)
     a = x.data
     if a.dtype.kind != 'f': return (a.argmax if op == 'argmax' else a.argmin)(axis), without(x.tags, (tag,))
     return (kernels.max if op == 'argmax' else kernels.min)(a, axis)[1], without(x.tags, (tag,))
@@ -78,9 +78,9 @@ def topk(x:Tensor,  # any tags
          out=None,  # new name of the axis; None keeps it
         )->TopK:
     "The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over are constants, -inf at position 0."
-    axis = axis_of(x, 'topk', tag)
+    axis = axis_of(x, tag)
     count(x, 'topk', tag, k)
-    tags = replaced(x, 'topk', tag, out or tag)
+    tags = replaced(x, tag, out or tag)
     values, places = by_rows(lambda rows: kernels.selection.best(rows, k), x, axis)
     y = picked(x, values, places, axis, tags, np.isneginf(values) if values.dtype.kind == 'f' else None)
     return TopK(y, wrap(places.reshape(y.shape), tags))
@@ -107,7 +107,7 @@ def sort(x:Tensor,          # any tags
          descending=False,  # True: the largest first
         )->TopK:
     "Sorted values and where they were. The order of equal values is not promised; unlike torch, NaN is last in both directions."
-    axis = axis_of(x, 'sort', tag)
+    axis = axis_of(x, tag)
     values, places = order(x, axis, descending)
     return TopK(picked(x, values, places, axis, x.tags), wrap(places.reshape(x.shape), x.tags))
 
@@ -118,7 +118,7 @@ def argsort(x:Tensor,          # any tags
             descending=False,  # True: the largest first
            )->Tensor:
     "The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."
-    axis = axis_of(x, 'argsort', tag)
+    axis = axis_of(x, tag)
     return order(x, axis, descending, values=False)[1].reshape(x.shape), x.tags, None
 
 # %% ../../nbs/17_selection.ipynb #77f104e9

@@ -30,7 +30,7 @@ def rename(self:Tensor,  # any tags
           )->Tensor:
     "The same axes under other names; a view. x.rename('a b') or x.rename(row='a')."
     x = self
-    locate(x, 'rename', *names)
+    locate(x, *names)
     if tags and names: raise fault(OptionError, 'rename: all names at once, or some by name, not both', x=x, help="x.rename('a b') or x.rename(old='new')")
     new = parse(tuple([names.get(t, t) for t in x.tags])) if names else parse(*tags)
     if len(new) != x.ndim: raise fault(TagError, f'rename: {len(new)} names for {x.ndim} axes', x=x, names=' '.join(new), help="x.rename(old='new') renames some of them")
@@ -52,7 +52,7 @@ def permute(x:Tensor,  # any tags
     "The axes in another order; a view."
     plan = turn(x.tags, tags if all([type(t) is str for t in tags]) else parse(*tags))
     if plan is None:
-        locate(x, 'permute', *tags)
+        locate(x, *tags)
         raise fault(TagError, f'permute: {" ".join(t for t in x.tags if t not in parse(*tags))!r} is missing', x=x, order=' '.join(parse(*tags)), help='name every axis; a sum or a select removes one')
     order, back, new = plan
     return x.data.transpose(order), new, (lambda g: g.transpose(back),)
@@ -92,7 +92,7 @@ def squeeze(x:Tensor,  # any tags
             *tags,     # axes of size 1 to drop
            )->Tensor:
     "Without the named axes, which must have size 1; a view. Unlike torch, never without a name."
-    drop, shape = locate(x, 'squeeze', *tags), x.shape
+    drop, shape = locate(x, *tags), x.shape
     if not drop: raise fault(TagError, 'squeeze of no axis', x=x, help=f'name those to drop: x.squeeze({" ".join(ones)!r})' if (ones := [t for t, n in x.sizes.items() if n == 1]) else 'no axis of x has size 1')
     for i in drop:
         if shape[i] != 1: raise fault(InvalidShape, f'squeeze: {x.tags[i]!r} has size {shape[i]}', x=x, help=f'x.select({x.tags[i]}=0) takes one entry of it, x.sum({x.tags[i]!r}) adds them up')
@@ -141,7 +141,7 @@ def split(self:Tensor,  # any tags
          )->Tensor:
     "One axis as several; a view. Unlike torch.split, which cuts an axis into pieces."
     x, new = self, parse(tags)
-    i, old = axis_of(x, 'split', tag), x.shape
+    i, old = axis_of(x, tag), x.shape
     for t in new:
         if t in x.tags and t != x.tags[i]: raise fault(TagError, f'split: the name {t!r} is taken', x=x, tags=' '.join(new), help='choose names that x does not have')
     if not new: raise fault(TagError, 'split into no axes', x=x, help='x.squeeze(...) drops an axis of size 1')
@@ -163,7 +163,7 @@ def merge(x:Tensor,  # any tags
          )->Tensor:
     "Several neighbouring axes as one; a view, and UnsupportedView where there is none. Unlike torch.flatten, never a copy."
     names = parse(*tags)
-    which, these = locate(x, 'merge', names), repr(' '.join(names))
+    which, these = locate(x, names), repr(' '.join(names))
     if not which: raise fault(TagError, 'merge of no axes', x=x, help=f'x.insert_axis({tag!r})')
     i, j = which[0], which[-1] + 1
     tag = one_new(x, 'merge', tag, names)
@@ -265,7 +265,7 @@ def narrow(x:Tensor,  # any tags
            length,    # how many are kept
           )->Tensor:
     "A range of one axis; a view. Unlike torch, start does not count from the end."
-    i, start, length = axis_of(x, 'narrow', tag), whole(x, 'narrow', start, 'start'), whole(x, 'narrow', length, 'length')
+    i, start, length = axis_of(x, tag), whole(x, 'narrow', start, 'start'), whole(x, 'narrow', length, 'length')
     if length < 1: raise fault(InvalidShape, f'narrow of {x.tags[i]!r}: length {length}', x=x, help='a tensor holds at least one value')
     if start < 0 or start + length > x.shape[i]: raise fault(IndexOutOfBounds, f'narrow of {x.tags[i]!r}: {start} to {start + length} of {x.shape[i]}', x=x, help='x.slice(...) counts from the end and clips')
     at = (builtins.slice(None),) * i + (builtins.slice(start, start + length),)
@@ -277,7 +277,7 @@ def named(x, op, where, by_tag):
     if len(where) == 2 and isinstance(where[0], str): by_tag = {where[0]: where[1], **by_tag}
     elif len(where) == 1 and isinstance(where[0], dict): by_tag = {**where[0], **by_tag}
     elif where: raise fault(TagError, f'{op}: an index needs the name of its axis', x=x, help=f'x.{op}({(x.tags or ("d",))[0]}={"0" if op == "select" else "(0, 2)"})')
-    locate(x, op, tuple(by_tag))
+    locate(x, tuple(by_tag))
     return by_tag
 
 def entry(x, op, tag, i):
@@ -361,7 +361,7 @@ def unbind(x:Tensor,  # any tags
            tag,       # axis to take apart
           )->list:
     "The entries of one axis as a list of tensors without it; views."
-    i = axis_of(x, 'unbind', tag)
+    i = axis_of(x, tag)
     tags, record, parts = without(x.tags, (x.tags[i],)), x.node is not None and mode.grad, []
     for k in range(x.shape[i]):
         at = (ALL,) * i + (k,)
@@ -380,7 +380,7 @@ def diagonal(x:Tensor,  # any tags
             )->Tensor:
     "The entries where two axes have the same index; a view."
     if parse(a) == parse(b): raise fault(TagError, f'diagonal of {a!r} with itself', x=x, help='name two axes')
-    i, j = locate(x, 'diagonal', a, b)
+    i, j = locate(x, a, b)
     out, shape = one_new(x, 'diagonal', out, (x.tags[i], x.tags[j])), x.shape
     def rule(g):
         full = np.zeros(shape, g.dtype)

@@ -1,0 +1,326 @@
+"""What an operation asks of its arguments, declared: `needs=[real('x'), axis('tag', of='x'), number('eps', least=0)]`.
+
+Each word can do three things with a call: test it, say what is wrong, and spoil a good call so that it must speak.
+The tests of an operation are compiled into one function with its signature, so that a good call costs a few comparisons.
+A word speaks only when its test fails, and may find that all is well after all: the test is quick, the word is thorough.
+The spoiled calls are the operation's mistakes in the error gallery and in the tests.
+"""
+import inspect, operator
+from numbers import Real
+import numpy as np
+from .autograd import is_grad_enabled
+from .errors import (DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, did_you_mean,
+                     fault)
+from .tags import axis_of, parse
+from .tensor import Tensor, wrap
+
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'same_type', 'axis', 'axes', 'new_axis', 'like', 'vector', 'constant',
+           'together', 'whole', 'number', 'one_of', 'flag', 'mixed', 'not_real', 'not_numeric', 'is_whole']
+
+
+class Check:
+    "A word about parameters: `test` is Python for 'all is well', `say` raises if not, `spoil` yields errors and bad arguments."
+    facts = ()      # names of what is told besides the parameters, in order
+
+    def __init__(self, names, *given, **facts):
+        self.names = names.split()
+        self.__dict__.update(dict(zip(self.facts, given)) | facts)
+
+    def test(self, n): return 'False'
+    def say(self, n, given): pass
+    def spoil(self, n, given): return ()
+
+    def __repr__(self):
+        told = [repr(' '.join(self.names))] + [f'{k}={v!r}' for k, v in self.__dict__.items() if k != 'names']
+        return f'{type(self).__name__}({", ".join(told)})'
+
+    @staticmethod
+    def compiled(fn, needs):
+        "A function with the signature of `fn` that raises what the first failing check says."
+        parameters = inspect.signature(fn).parameters
+        scope, lines = {'np': np, 'Tensor': Tensor}, []
+        for i, need in enumerate(needs):
+            scope[f'need{i}'] = need
+            for n in need.names:
+                test = f'{n} is None or {need.test(n)}' if parameters[n].default is None else need.test(n)
+                lines.append(f'    if not ({test}): need{i}.say({n!r}, dict(locals()))')
+        scope |= {f'_{n}': p.default for n, p in parameters.items()}
+        exec(f'def check({header(parameters)}):\n' + '\n'.join(lines), scope)
+        return scope['check']
+
+    @staticmethod
+    def mistakes(o):
+        "A spoiled call for each thing an operation's checks refuse, made from the first sample that shows the parameter."
+        defaults = {n: p.default for n, p in o.signature.parameters.items() if p.default is not p.empty}
+        drawn = [bound(o, s) for s in o.samples]
+        for need in o.needs:
+            for n in need.names:
+                good = next((g for g in drawn if (defaults | g).get(n) is not None), None)
+                if good is None: continue
+                for kind, bad in need.spoil(n, defaults | good): yield Mistake(kind, o, good | bad)
+
+
+class Mistake:
+    "A call that must fail, and the kind of error it gives."
+    def __init__(self, kind, o, given): self.kind, self.o, self.given = kind, o, given
+    def __iter__(self): return iter((self.kind, self))      # (kind, call), as mistakes written by hand are
+
+    def __call__(self, f):
+        "Make it, through the function `f`."
+        return f(*self.split()[0], **self.split()[1])
+
+    def split(self):
+        "The arguments as a call has them: by position while they last, then by name."
+        args, kw, by_name = [], {}, False
+        for n, p in self.o.signature.parameters.items():
+            if p.kind is p.VAR_POSITIONAL: args += self.given.get(n, ())
+            elif p.kind is p.VAR_KEYWORD: kw |= self.given.get(n, {})
+            elif n not in self.given: by_name = True
+            elif by_name or p.kind is p.KEYWORD_ONLY: kw[n] = self.given[n]
+            else: args.append(self.given[n])
+        return args, kw
+
+    def code(self):
+        "The call as a reader would write it; its tensors go by the names the message lists."
+        name = {id(v): n for n, v in self.given.items() if isinstance(v, Tensor)}
+        word = lambda v: name.get(id(v)) or repr(v)
+        args, kw = self.split()
+        return f'fl.{self.o.name}({", ".join([*map(word, args), *(f"{n}={word(v)}" for n, v in kw.items())])})'
+
+
+def header(parameters):
+    "The parameters of a function as source, where `_name` stands for the default of `name`."
+    words, starred = [], False
+    for n, p in parameters.items():
+        star = {p.VAR_POSITIONAL: '*', p.VAR_KEYWORD: '**'}.get(p.kind, '')
+        if p.kind is p.KEYWORD_ONLY and not starred: words.append('*')
+        starred |= p.kind in (p.VAR_POSITIONAL, p.KEYWORD_ONLY)
+        words.append(star + n + ('' if p.default is p.empty else f'=_{n}'))
+    return ', '.join(words)
+
+
+def bound(o, sample):
+    "The arguments of a sample by name."
+    args, kw = sample.draw(0, 'f32')
+    return dict(o.signature.bind(*args, **kw).arguments)
+
+
+# ---- number types
+class real(Check):
+    "Tensors of real numbers."
+    def test(self, n): return f"{n}.data.dtype.kind == 'f'"
+    def say(self, n, given):
+        if given[n].data.dtype.kind != 'f': raise not_real(given[n], n, n == next(iter(given)))
+    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'i8')}
+
+
+class numeric(Check):
+    "Tensors of numbers, which truth values are not."
+    def test(self, n): return f"{n}.data.dtype.kind != 'b'"
+    def say(self, n, given):
+        if given[n].data.dtype.kind == 'b': raise not_numeric(given[n])
+    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], '?')}
+
+
+class same_type(Check):
+    "Tensors of one number type, that of `of`."
+    facts = 'of',
+    def test(self, n): return f'{n}.data.dtype == {self.of}.data.dtype'
+    def say(self, n, given):
+        if given[n].dtype != given[self.of].dtype: raise mixed(given[self.of], given[n], self.of, n)
+    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'f8')}
+
+
+def not_real(x, name='x', first=True):
+    "The error for whole numbers or truth values where real ones are due."
+    return fault(DTypeError, f'of {x.dtype}' if first else f'{name} is {x.dtype}', help=f"{name}.to('f32') computes with real numbers")
+
+def not_numeric(x):
+    "The error for truth values where numbers are due."
+    return fault(DTypeError, 'of truth values', help="x.to('f32') or x.to('i64') makes them 0 and 1")
+
+def mixed(x, other, name='x', other_name='other'):
+    "The error for two operands of different number type."
+    wide, n = max((x.dtype.is_float, x.dtype, name), (other.dtype.is_float, other.dtype, other_name), key=lambda t: t[0])[1:]
+    narrow = other_name if n == name else name
+    return fault(DTypeError, f'of {x.dtype} and {other.dtype}', help=f'number types never mix silently: {narrow}.to({str(wide)!r})')
+
+def cast(x, kind): return wrap(x.data.astype(kind), x.tags)
+
+
+# ---- axes
+class axis(Check):
+    "The name of one axis of `of`."
+    facts = 'of',
+    def test(self, n): return f'{n} in {self.of}.tags'
+    def say(self, n, given): axis_of(given[self.of], given[n])
+    def spoil(self, n, given):
+        yield TagError, {n: f'{given[n]}s'}
+        if len(tags := given[self.of].tags) > 1: yield TagError, {n: ' '.join(tags[:2])}
+
+
+class axes(Check):
+    "Tensors that end in the axes `tags`, or have just these."
+    facts = 'tags', 'alone'
+    alone = True
+    def __init__(self, names, tags, alone=True): super().__init__(names, parse(tags), alone)
+    def test(self, n): return f'{n}.tags == {self.tags}' if self.alone else f'{n}.tags[-{len(self.tags)}:] == {self.tags}'
+    def say(self, n, given):
+        x, own, words = given[n], self.tags, ' '.join(self.tags)
+        if x.tags == own or not self.alone and x.tags[-len(own):] == own: return
+        turn = f'{n}.permute({words!r})' if set(x.tags) == set(own) else f'{n}.rename({words!r})' if x.ndim == len(own) else f'axes {words!r}'
+        raise fault(TagError, f'the axes of {n} {"are" if self.alone else "end in"} {words!r}', help=turn, **{n: x})
+    def spoil(self, n, given): yield TagError, {n: wrap(given[n].data, tuple(f'{t}s' for t in given[n].tags))}
+
+
+class new_axis(Check):
+    "A name that no axis of `of` has, save the one it replaces."
+    facts = 'of', 'instead'
+    instead = None
+    def test(self, n):
+        free = f'{n} not in {self.of}.tags' + (f' or {n} == {self.instead}' if self.instead else '')
+        return f'type({n}) is str and {n}.isidentifier() and ({free})'
+    def say(self, n, given):
+        x, new = given[self.of], given[n]
+        if not isinstance(new, str) or len(parse(new)) != 1:
+            raise fault(TagError, f'{n} is {new!r}, which is not one name', help=f"one identifier, e.g. {n}='out'")
+        if new in x.tags and (self.instead is None or parse(given[self.instead]) != (new,)):
+            raise fault(TagError, f'the name {new!r} is taken', help=f'another name: {n}={new + "2"!r}')
+    def spoil(self, n, given):
+        yield TagError, {n: 'p q'}
+        if taken := [t for t in given[self.of].tags if t != given.get(self.instead)]: yield TagError, {n: taken[0]}
+
+
+class like(Check):
+    "Tensors with the axes, sizes and number type of `of`."
+    facts = 'of',
+    def test(self, n):
+        x = self.of
+        return f'{n}.tags == {x}.tags and {n}.data.shape == {x}.data.shape and {n}.data.dtype == {x}.data.dtype'
+    def say(self, n, given):
+        x, t = given[self.of], given[n]
+        if set(t.tags) != set(x.tags): raise fault(ShapeMismatch, f'{n} is not like {self.of}', help=f'tags {" ".join(x.tags)!r} and the sizes of {self.of}', **{n: t})
+        if t.tags != x.tags: raise fault(ShapeMismatch, f'{n} has the axes of {self.of} in another order', help=f'{n}.permute({" ".join(x.tags)!r})', **{n: t})
+        for tag, a, b in zip(x.tags, x.shape, t.shape):
+            if a != b: raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help=f'{tag!r} is {a} in {self.of} and {b} in {n}', **{n: t})
+        if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
+    def spoil(self, n, given):
+        x = given[n]
+        if x.ndim: yield ShapeMismatch, {n: wrap(np.repeat(x.data, x.shape[0] + 1, 0), x.tags)}
+
+
+class vector(Check):
+    "Tensors with the one axis `over` of `of`, as long, of the same number type."
+    facts = 'over', 'of'
+    def test(self, n):
+        x, tag = self.of, self.over
+        return (f'{n}.tags == ({tag},) and {n}.data.shape[0] == {x}.data.shape[{x}.tags.index({tag})] '
+                f'and {n}.data.dtype == {x}.data.dtype')
+    def say(self, n, given):
+        x, t = given[self.of], given[n]
+        tag, = parse(given[self.over])
+        if not isinstance(t, Tensor) or t.tags != (tag,): raise fault(TagError, f'{n} has the one axis {tag!r}', help=f'Tensor(values, {tag!r})', **{n: t})
+        if t.shape != (x.size(tag),): raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help=f'{tag!r} is {x.size(tag)} in {self.of} and {t.numel} in {n}')
+        if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
+    def spoil(self, n, given):
+        t = given[n]
+        yield TagError, {n: wrap(t.data, (f'{t.tags[0]}s',))}
+        yield ShapeMismatch, {n: wrap(np.repeat(t.data, 2), t.tags)}
+
+
+class constant(Check):
+    "Tensors, or lists of them, that take no gradient."
+    facts = 'instead',
+    instead = None      # how to train what is refused here
+    def test(self, n): return f'not isinstance({n}, (Tensor, list, tuple)) or type({n}) is Tensor and {n}.node is None'
+    def say(self, n, given):
+        v = given[n]
+        if is_grad_enabled() and any(isinstance(t, Tensor) and t.node is not None for t in (v if isinstance(v, (list, tuple)) else [v])):
+            raise fault(UnsupportedGradient, f'passes no gradient to its {n}', help=f'{n}.detach() is a constant' + (f'; to train it: {self.instead}' if self.instead else ''))
+    def spoil(self, n, given):
+        if isinstance(t := given[n], Tensor) and t.dtype.is_float: yield UnsupportedGradient, {n: Tensor(t, requires_grad=True)}
+
+
+class together(Check):
+    "Parameters that are given together or not at all."
+    def __init__(self, names): super().__init__(names); self.all, self.names = self.names, self.names[:1]
+    def test(self, n): return ' == '.join(f'({m} is None)' for m in self.all)
+    def say(self, n, given):
+        missing = next(m for m in self.all if given[m] is None)
+        raise fault(OptionError, f'{missing} is missing', help=f'give {" and ".join(self.all)}, or neither')
+    def spoil(self, n, given): yield OptionError, {m: None for m in self.all[1:]}
+
+
+# ---- numbers and words
+def is_whole(v):
+    "Whether `v` is a whole number of Python or NumPy; True and False are not."
+    return hasattr(v, '__index__') and not isinstance(v, (bool, np.bool_, Tensor))
+
+
+class whole(Check):
+    "Whole numbers from `least` to `most`."
+    facts = 'least', 'most', 'kind'
+    least, most, kind = None, None, InvalidShape
+    def test(self, n): return ' and '.join([f'type({n}) is int'] + [f'{n} {sign} {end}' for sign, end in self.ends()])
+    def ends(self): return [(s, e) for s, e in (('>=', self.least), ('<=', self.most)) if e is not None]
+    def range(self): return ' and '.join([f'{"at least" if s == ">=" else "at most"} {e}' for s, e in self.ends()])
+    def say(self, n, given):
+        v = given[n]
+        if not is_whole(v): raise fault(OptionError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}')
+        if any((operator.index(v) < e) if s == '>=' else (operator.index(v) > e) for s, e in self.ends()):
+            raise fault(self.kind, f'{n} is {v}', help=f'{n} is {self.range()}')
+    def spoil(self, n, given):
+        yield OptionError, {n: 1.5}
+        if self.least is not None: yield self.kind, {n: self.least - 1}
+
+
+class number(Check):
+    "Real numbers `above`, from `least`, `below` or to `most` the bounds; NaN is none, infinity only where `finite=False`."
+    facts = 'above', 'least', 'below', 'most', 'finite', 'kind', 'usual'
+    above = least = below = most = None
+    finite, kind, usual = True, OptionError, None
+    SIGNS = dict(above='>', least='>=', below='<', most='<=')
+    WORDS = dict(above='above', least='at least', below='below', most='at most')
+    def ends(self): return [(w, getattr(self, w)) for w in self.SIGNS if getattr(self, w) is not None]
+    def test(self, n):
+        fine = [f'{n} {self.SIGNS[w]} {e}' for w, e in self.ends()] or [f'{n} == {n}']
+        return ' and '.join([f'type({n}) is float', *fine] + [f'{n} - {n} == 0'] * self.finite)
+    def say(self, n, given):
+        v = given[n]
+        usual = f'; {self.usual} is usual' if self.usual else ''
+        range = ' and '.join(f'{self.WORDS[w]} {e}' for w, e in self.ends())
+        if isinstance(v, Tensor) or not isinstance(v, (Real, np.bool_)): raise fault(OptionError, f'{n} is {shown(v)}', help=f'a number{" " * bool(range)}{range}{usual}')
+        try: real = float(v)
+        except OverflowError: real = np.inf if v > 0 else -np.inf
+        holds = dict(above=operator.gt, least=operator.ge, below=operator.lt, most=operator.le)
+        if real != real or self.finite and abs(real) == np.inf or not all(holds[w](real, e) for w, e in self.ends()):
+            raise fault(self.kind, f'{n} is {v}', help=f'{n} is {range or "a finite number"}{usual}')
+    def spoil(self, n, given):
+        yield OptionError, {n: 'much'}
+        for w, e in self.ends(): yield self.kind, {n: e + {'above': 0., 'least': -1., 'below': 0., 'most': 1.}[w]}
+
+
+class one_of(Check):
+    "One of some words."
+    facts = 'choices',
+    def __init__(self, names, choices): super().__init__(names, tuple(choices.split()) if isinstance(choices, str) else tuple(choices))
+    def test(self, n): return f'type({n}) is str and {n} in {self.choices}'
+    def say(self, n, given):
+        v = given[n]
+        if not isinstance(v, str) or v not in self.choices:
+            raise fault(OptionError, f'there is no {n} {shown(v)}', help=did_you_mean(v, self.choices, 'it is one of'))
+    def spoil(self, n, given): yield OptionError, {n: str(given[n])[:-1] + 'x'}
+
+
+class flag(Check):
+    "True or False."
+    def test(self, n): return f'type({n}) is bool'
+    def say(self, n, given):
+        if not isinstance(given[n], (bool, np.bool_)): raise fault(OptionError, f'{n} is {shown(given[n])}', help=f'{n}=True or {n}=False')
+    def spoil(self, n, given): yield OptionError, {n: 'yes'}
+
+
+def shown(v):
+    "A value in a message: itself if short, else its type."
+    text = repr(v) if isinstance(v, (int, float, str, tuple, type(None), np.generic)) else ''
+    return text if text and len(text) < 40 else f'a {type(v).__name__}'

@@ -1,0 +1,105 @@
+"""What to say when Python, not a check, complains about a call: a wrong option, an operand that is no tensor, an argument of an odd kind.
+
+A call that fails inside an operation fails with words about its inside. Its samples know better: each is a call that works,
+so an argument unlike all of them is named, with the comment that stands beside the parameter in the source.
+"""
+import inspect, re
+import numpy as np
+from .errors import DTypeError, OptionError, did_you_mean, fault
+from .tensor import Tensor
+
+__all__ = ['explain']
+
+REDUCED = 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis'
+FRESH = 'operations return a new tensor'
+
+# an option of other libraries -> what to say
+ELSEWHERE = dict(dim="axes are chosen by tag: x.{op}({tag!r})", axis="axes are chosen by tag: x.{op}({tag!r})",
+                 keepdim=REDUCED, keepdims=REDUCED, inplace=FRESH, out=FRESH)
+
+
+def explain(o,      # an operation
+            error,  # what a call of it raised
+            args, kw,
+           ):
+    "Python's complaint in our words, completed; what no argument explains passes through as it is."
+    if isinstance(error, (MemoryError, Warning)): return error
+    try: given = o.signature.bind(*args, **kw)
+    except TypeError as e: said = _say_signature(o, e, args, kw)
+    else: said = _say_operand(o, given) or _say_option(o, given)
+    return error if said is None else said.told(o.name, o.given(args, kw))
+
+
+def _say_signature(o, error, args, kw):
+    "The error for a call that does not fit the signature."
+    shown = f'{o.name}{o.signature}'.replace('fucinalib.tensor.', '')
+    unknown = next((k for k in kw if k not in o.signature.parameters), None)
+    if unknown is None: return _alone(fault(OptionError, str(error), help=shown))
+    tags = args[0].tags if args and isinstance(args[0], Tensor) else ()
+    known = [n for n in o.signature.parameters if n not in ('self', 'x')]
+    help = ELSEWHERE[unknown].format(op=o.name, tag=(tags or ('col',))[-1]) if unknown in ELSEWHERE else None
+    return _alone(fault(OptionError, f'there is no option {unknown!r}', help=help or did_you_mean(unknown, known, 'the options are')))
+
+
+def _say_operand(o, given):
+    "The error for the first operand that is no tensor, or None."
+    for n, v in given.arguments.items():
+        p = o.signature.parameters[n]
+        if p.annotation is not Tensor and p.annotation != list[Tensor]: continue
+        several = v if p.annotation is not Tensor and isinstance(v, (list, tuple)) else [v]
+        alien = [a for a in several if not isinstance(a, Tensor) and not (a is None and p.default is None)]
+        if alien: return _alone(no_tensor(n, alien[0]))
+
+
+def no_tensor(name, value):
+    "The error for an operand that is no tensor."
+    kind = type(value).__name__
+    letters = ' '.join(('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e')[:np.ndim(value)]) if isinstance(value, np.ndarray) else ''
+    help = "Tensor([1., 2.], 'd') makes one of numbers and names"
+    if letters: help = f'Tensor({name}, {letters!r}) names its axes'
+    if hasattr(value, 'to') and hasattr(value, 'tags'): help = f"{name}.to('f32')"
+    return fault(DTypeError, f'{name} is {"an" if kind[0] in "aeiou" else "a"} {kind}, not a tensor', help=help)
+
+
+def _say_option(o, given):
+    "The error for the first option unlike those of the samples, or None. A guess, so Python's own complaint stays in sight."
+    for n, v in given.arguments.items():
+        p = o.signature.parameters[n]
+        if n in o.operands or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.annotation == list[Tensor]: continue
+        good = _good_values(o, n)
+        if good and not any(_is_of_kind(v, like) for like in good): return _odd(o, n, v, good)
+
+
+def _good_values(o, name):
+    "Values that an option takes for sure: those of the samples and its default."
+    calls = [o.signature.bind(*args, **kw).arguments for args, kw in (s.draw() for s in o.samples)]
+    default = o.signature.parameters[name].default
+    return [c[name] for c in calls if name in c] + [default] * (default is not inspect.Parameter.empty)
+
+
+def _is_of_kind(value, like):
+    "Whether an argument is of the kind of another: both whole numbers, both one tag, lists of one kind, ..."
+    value, like = [v.tolist() if isinstance(v, (np.generic, np.ndarray)) else v for v in (value, like)]
+    if value is None or isinstance(value, bool) or isinstance(like, bool): return type(value) is type(like)
+    if isinstance(like, (int, float)): return isinstance(value, (int, type(like))) and abs(value) < 2**40      # more fits no memory
+    if isinstance(like, str): return isinstance(value, str) and (len(value.split()) == 1 or not like.isidentifier())
+    if isinstance(like, (list, tuple)):
+        return isinstance(value, (list, tuple)) and all(any(_is_of_kind(v, k) for k in like) for v in value)
+    return isinstance(value, type(like))
+
+
+def _odd(o, name, value, good):
+    "The error for an option of another kind than the good ones."
+    try: said = re.search(rf'^(?:def \w+\()?\W*{name}\b.*?#\s*(.*)$', inspect.getsource(o.fn), re.M)
+    except OSError: said = None
+    like = next((g for g in good if g is not None and not isinstance(g, Tensor)), None)
+    ways = ([said[1]] if said else []) + ([f'{name}={like!r}, say'] if like is not None else [])
+    short = type(value) in (int, float, bool, str, tuple, type(None)) and len(repr(value)) < 40
+    text = repr(value) if short else f'of type {type(value).__name__}'
+    return fault(OptionError, f'{name} is {text}, which does not fit', help='; '.join(ways) or f'{o.name}{o.signature}')
+
+
+def _alone(error):
+    "The error without the complaint it explains: nothing more is to be learnt from it."
+    error.__suppress_context__ = True
+    return error

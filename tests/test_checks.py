@@ -1,0 +1,121 @@
+"""The words operations declare what they need with: each tests, says and spoils; and faults are completed on their way out."""
+import pickle
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib import show
+from fucinalib.autograd import Sample, facts, op, registry
+from fucinalib.checks import (axis, constant, flag, like, new_axis, number, one_of, real,
+                              together, vector, whole)
+from fucinalib.tensor import Tensor
+
+
+@pytest.fixture
+def probe():
+    "An operation whose parameters are looked at by every word."
+    @op('probe', attach=False, needs=[real('x'), axis('tag', of='x'), vector('weight bias', over='tag', of='x'),
+                                      together('weight bias'), like('residual', 'x'), constant('residual'), number('eps', least=0),
+                                      whole('groups', least=1, most=4), one_of('mode', 'inside outside'), flag('fast'),
+                                      new_axis('out', of='x', instead='tag')])
+    def probe_(x:Tensor, tag, eps=1e-5, weight:Tensor=None, bias:Tensor=None, residual=None, groups=1, mode='inside', fast=False,
+               out='out')->Tensor:
+        "x, if all is well."
+        return x.data.copy(), x.tags, (lambda g: g, None, None)
+    facts(probe_, samples=[Sample('row=2 d=3', 'd', weight='d=3', bias='d=3', residual=lambda: X())])
+    yield probe_
+    del registry['probe_']
+
+
+X = lambda: Tensor([[1., 2., 3.], [4., 5., 6.]], 'row d')
+V = lambda tag='d', n=3: Tensor([1.] * n, tag)
+
+
+def test_a_good_call_passes(probe):
+    x = X()
+    probe(x, 'd')
+    probe(x, ('d',), 0, V(), V(), x, np.int64(2), 'outside', np.bool_(True), 'd')
+    probe(x, tag='row', eps=np.float32(1e-3), groups=4)
+
+
+BAD = [
+    (fl.DTypeError, dict(x=Tensor([[1]], 'row d')), 'probe_ of i64'),
+    (fl.TagError, dict(tag='e'), "probe_ over 'e': there is no such axis"),
+    (fl.TagError, dict(tag='row d'), 'probe_ takes one axis'),
+    (fl.OptionError, dict(eps='small'), "probe_: eps is 'small'"),
+    (fl.OptionError, dict(eps=-1), 'probe_: eps is -1'),
+    (fl.OptionError, dict(eps=float('nan')), 'probe_: eps is nan'),
+    (fl.OptionError, dict(eps=float('inf')), 'probe_: eps is inf'),
+    (fl.OptionError, dict(eps=10**400), 'probe_: eps is 1000'),
+    (fl.OptionError, dict(eps=Tensor(1.)), 'probe_: eps is a Tensor'),
+    (fl.TagError, dict(weight=V('e'), bias=V()), "probe_: weight has the one axis 'd'"),
+    (fl.ShapeMismatch, dict(weight=V(), bias=V(n=4)), "probe_ over 'd': sizes differ"),
+    (fl.DTypeError, dict(weight=V().to('f64'), bias=V()), 'probe_ of f32 and f64'),
+    (fl.OptionError, dict(weight=V()), 'probe_: bias is missing'),
+    (fl.ShapeMismatch, dict(residual=V()), 'probe_: residual is not like x'),
+    (fl.ShapeMismatch, dict(residual=X().permute('d row')), 'probe_: residual has the axes of x in another order'),
+    (fl.UnsupportedGradient, dict(residual=Tensor(X(), requires_grad=True)), 'probe_ passes no gradient to its residual'),
+    (fl.InvalidShape, dict(groups=0), 'probe_: groups is 0'),
+    (fl.InvalidShape, dict(groups=5), 'probe_: groups is 5'),
+    (fl.OptionError, dict(groups=True), 'probe_: groups is True'),
+    (fl.OptionError, dict(groups=1.5), 'probe_: groups is 1.5'),
+    (fl.OptionError, dict(mode='inner'), "probe_: there is no mode 'inner'"),
+    (fl.OptionError, dict(mode=['inside']), 'probe_: there is no mode a list'),
+    (fl.OptionError, dict(fast='yes'), "probe_: fast is 'yes'"),
+    (fl.TagError, dict(out='p q'), "probe_: out is 'p q', which is not one name"),
+    (fl.TagError, dict(out=3), 'probe_: out is 3, which is not one name'),
+    (fl.TagError, dict(out='row'), "probe_: the name 'row' is taken"),
+]
+
+@pytest.mark.parametrize('kind,bad,head', BAD, ids=[h for *_, h in BAD])
+def test_a_bad_call_is_told(probe, kind, bad, head):
+    given = dict(x=X(), tag='d') | bad
+    with pytest.raises(kind) as e: probe(**given)
+    assert str(e.value).startswith(head) and '\n  help: ' in str(e.value)
+    for name in [n for n, v in given.items() if isinstance(v, Tensor)]: assert f'    {name}' in str(e.value) or name == 'eps'
+
+
+def test_every_word_spoils(probe):
+    "The mistakes made of the sample fail in the way they say, and are written as a call."
+    made = list(probe.op.mistakes)
+    assert len(made) >= 15
+    for kind, call in made:
+        with pytest.raises(kind, match='help:'): call(probe)
+        assert call.code().startswith('fl.probe_(x, ')
+
+
+def test_gradients_pass_where_nothing_is_recorded(probe):
+    with fl.no_grad(): probe(X(), 'd', residual=Tensor(X(), requires_grad=True))
+
+
+def test_the_outermost_operation_speaks():
+    "An operation made of others tells what its caller wrote."
+    with pytest.raises(fl.TagError) as e: X().l2_normalize('e')
+    assert e.value.op == 'l2_normalize' and list(e.value.operands) == ['x']
+
+
+def test_a_layer_adds_its_path():
+    e = fl.errors.fault(fl.TagError, 'there is no such axis', help='x.{op}()')
+    assert str(e.told('dot', dict(x=X())).within('attention').within('model.blocks.3')) == (
+        'dot: there is no such axis\n    x : row=2  d=3\n    in model.blocks.3.attention\n  help: x.dot()')
+
+
+def test_faults_travel():
+    "Between processes an error keeps all it says."
+    with pytest.raises(fl.TagError) as e: X().sum('e')
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        back = pickle.loads(pickle.dumps(e.value, protocol))
+        assert type(back) is fl.TagError and str(back) == str(e.value) and back.operands == e.value.operands
+
+
+def test_notebooks_show_the_readers_lines_only():
+    with pytest.raises(fl.TagError) as e: X().l2_normalize('e')
+    lines = show.told_in_notebook(e.value)
+    assert 'test_checks.py' in lines[0] and not any('autograd.py' in l for l in lines)
+    assert '\x1b[' in lines[-1] and 'row' in lines[-1]
+
+
+def test_one_traceback():
+    "A call that does not fit is told once; Python's own words add nothing."
+    for call in (lambda: fl.relu('a'), lambda: X().sum(dim=0), lambda: X().sum('e')):
+        with pytest.raises(fl.FucinaError) as e: call()
+        assert e.value.__suppress_context__ or e.value.__context__ is None
