@@ -2,9 +2,11 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   ?= .venv
+REF    ?= .venv-ref
 PY      = $(VENV)/bin/python
 OPENBLAS_THREAD_TIMEOUT ?= 4
 export OPENBLAS_THREAD_TIMEOUT
+, := ,
 
 help:      ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' Makefile | expand -t 16
@@ -18,9 +20,10 @@ test: kernels     ## check the export and the style, then run every test and eve
 	@echo "tests     every test and every notebook; a few minutes"
 	@$(PY) -m pytest $(ARGS)
 
-test-all: kernels ## the same with live comparisons to torch and long property tests
-	@$(PY) -c 'import torch, expecttest' 2>/dev/null || { echo "tests     torch is missing: $(VENV)/bin/pip install torch expecttest"; exit 1; }
-	@$(MAKE) --no-print-directory test ARGS="-m '' --hypothesis-profile=long $(ARGS)"
+test-all: kernels $(REF)/installed ## the same beside torch and other references, with long searches; nothing is skipped
+	@$(PY) tools/export.py --check
+	@$(MAKE) --no-print-directory lint
+	@$(REF)/bin/python tools/test_all.py $(ARGS)
 
 docs: kernels     ## build the site in docs/_build
 	@$(PY) docs/build.py
@@ -42,14 +45,26 @@ lint: $(VENV)/installed ## ruff on the files that people write
 
 clean:     ## remove what was built; .venv and compiled kernels in ~/.cache stay
 	rm -rf build dist *.egg-info .cache docs/_build docs/_src .pytest_cache .hypothesis .ruff_cache kernels_pythran/*.so
-	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -not -path './$(VENV)*' -prune -exec rm -rf {} +
+
+# make an environment: its folder, the extra of settings.ini, what to say
+define environment
+	@test -n "$(PYTHON)" || { echo "fucinalib needs Python 3.11 or newer; name it with make PYTHON=..."; exit 1; }
+	@echo "env       making $(1) and installing $(3)"
+	@$(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1) || \
+		{ $(PYTHON) -m venv --without-pip $(1) && $(PYTHON) -m pip --python $(1)/bin/python install -q pip; }
+	@env -u FUCINALIB_REQUIRE_KERNELS FUCINALIB_NO_KERNELS=1 $(1)/bin/python -m pip install -q --no-compile --disable-pip-version-check -e '.[$(2)]'
+endef
 
 $(VENV)/installed: settings.ini setup.py
-	@test -n "$(PYTHON)" || { echo "fucinalib needs Python 3.11 or newer; name it with make PYTHON=..."; exit 1; }
-	@echo "env       making $(VENV) and installing what settings.ini names; a minute or three, once"
-	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) || \
-		{ $(PYTHON) -m venv --without-pip $(VENV) && $(PYTHON) -m pip --python $(PY) install -q pip; }
-	@env -u FUCINALIB_REQUIRE_KERNELS FUCINALIB_NO_KERNELS=1 $(PY) -m pip install -q --no-compile --disable-pip-version-check -e '.[dev]'
+	$(call environment,$(VENV),dev,what settings.ini names; a minute or three$(,) once)
+	@touch $@
+
+# torch and Pythran ask for different setuptools, so the references get an environment of their own, which looks into $(VENV) first
+$(REF)/installed: settings.ini setup.py tools/test_all.py | $(VENV)/installed
+	@rm -f $(REF)/lib/*/site-packages/a_first.pth
+	$(call environment,$(REF),reference,what test-all compares with; a few minutes and 1.2 GB$(,) once)
+	@$(REF)/bin/python tools/test_all.py --look-into $(VENV)
 	@touch $@
 
 .PHONY: help lab test test-all docs kernels bench export execute lint clean

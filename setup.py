@@ -33,7 +33,7 @@ setup(
     python_requires=f">={cfg['min_python']}",
     long_description=(here/'README.md').read_text(encoding='utf-8'), long_description_content_type='text/markdown',
     packages=find_packages(include=['fucinalib', 'fucinalib.*']) + ['kernels_pythran'], include_package_data=True,
-    install_requires=cfg['requirements'].split(), extras_require={'dev': cfg['dev_requirements'].split()},
+    install_requires=cfg['requirements'].split(), extras_require={k: cfg[f'{k}_requirements'].split() for k in ('dev', 'reference')},
     entry_points={'nbdev': ['fucinalib=fucinalib._modidx:d'], 'fucinalib.kernels': ['pythran = kernels_pythran']},
     ext_modules=kernels, cmdclass={'build_ext': BuildKernels}, zip_safe=False,
 )

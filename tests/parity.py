@@ -1,15 +1,21 @@
 """Cases that are compared with torch: once stored (tests/golden/*.npz, made by tests/golden/make.py), live in `make test-all`."""
-import importlib.util
+import importlib, importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
 import fucinalib as fl
 from fucinalib.autograd import Sample
 
-try: import torch
-except ImportError: torch = None
-
 GOLDEN = Path(__file__).parent / 'golden'
+REFERENCES = 'torch', 'transformers', 'gguf', 'onnxruntime', 'onnx'
+
+
+class Later:
+    "A module that is imported when something of it is first used: the default run never imports a reference."
+    def __init__(self, name): self.name = name
+    def __getattr__(self, name): return getattr(importlib.import_module(self.name), name)
+
+torch, F = Later('torch'), Later('torch.nn.functional')
 
 
 @dataclass

@@ -1,9 +1,8 @@
 """Convolutions, windows and pools beside torch, whose channels come first. Corner cases: strided operands, size 1, -inf, NaN, ties, borders."""
 import numpy as np
 import fucinalib as fl
-from parity import case, torch
+from parity import F, case, torch
 
-F = torch.nn.functional if torch else None
 first = lambda x: x.movedim(-1, -3)         # h w c -> c h w
 last = lambda x: x.movedim(-3, -1)
 
@@ -23,7 +22,7 @@ def conv2(relu=False, **kw):
         return y if x.ndim == 4 else y[0]
     return run
 
-def pool(f, *a, **kw): return lambda x: last(f(first(x), *a, **kw))
+def pool(name, *a, **kw): return lambda x: last(getattr(F, name)(first(x), *a, **kw))
 
 def windows(kernel, c, **kw):
     "Rows of windows with channels fastest, from torch's columns with channels slowest."
@@ -110,19 +109,19 @@ CASES = [
     case('conv2d', 'h=8 w=8 c=2', 'o=2 kh=2 kw=2 c=2', stride=3, padding=1, torch=conv2(stride=3, padding=1)),
     case('conv2d', stepped('h w c', 5, 6, 3), turned('o kh kw c', 2, 3, 3, 3), padding=1, torch=conv2(padding=1)),
     case('conv2d', turned('b h w c', 2, 5, 6, 3), stepped('o kh kw c', 2, 3, 3, 3), relu=True, torch=conv2(True)),
-    case('max_pool2d', 'h=6 w=7 c=3', 2, torch=pool(F and F.max_pool2d, 2), tags='h w c'),
-    case('max_pool2d', 'b=2 h=6 w=7 c=3', 3, 2, 1, torch=pool(F and F.max_pool2d, 3, 2, 1), tags='b h w c'),
-    case('max_pool2d', ties, 3, 1, 1, torch=pool(F and F.max_pool2d, 3, 1, 1)),
-    case('max_pool2d', ties, (3, 2), (1, 3), torch=pool(F and F.max_pool2d, (3, 2), (1, 3))),
+    case('max_pool2d', 'h=6 w=7 c=3', 2, torch=pool('max_pool2d', 2), tags='h w c'),
+    case('max_pool2d', 'b=2 h=6 w=7 c=3', 3, 2, 1, torch=pool('max_pool2d', 3, 2, 1), tags='b h w c'),
+    case('max_pool2d', ties, 3, 1, 1, torch=pool('max_pool2d', 3, 1, 1)),
+    case('max_pool2d', ties, (3, 2), (1, 3), torch=pool('max_pool2d', (3, 2), (1, 3))),
     case('max_pool2d', 'h=3 w=3 c=1', 3, 3, 2, torch=lambda x: own_pool(x, 3, 3, 2, lambda v: v.max(0).values)),
     case('max_pool2d', special, 2, 1, grad=False, torch=lambda x: own_pool(x, 2, 1, 0, lambda v: torch.nan_to_num(v, -np.inf, np.inf, -np.inf).max(0).values.where(~v.isnan().all(0), np.nan))),
-    case('max_pool2d', stepped('h w c', 5, 6, 3), 2, torch=pool(F and F.max_pool2d, 2)),
-    case('avg_pool2d', 'h=6 w=7 c=3', 2, torch=pool(F and F.avg_pool2d, 2)),
-    case('avg_pool2d', 'b=2 h=6 w=7 c=3', 3, 2, 1, torch=pool(F and F.avg_pool2d, 3, 2, 1, count_include_pad=False)),
+    case('max_pool2d', stepped('h w c', 5, 6, 3), 2, torch=pool('max_pool2d', 2)),
+    case('avg_pool2d', 'h=6 w=7 c=3', 2, torch=pool('avg_pool2d', 2)),
+    case('avg_pool2d', 'b=2 h=6 w=7 c=3', 3, 2, 1, torch=pool('avg_pool2d', 3, 2, 1, count_include_pad=False)),
     case('avg_pool2d', 'h=3 w=4 c=2', 3, 2, 2, torch=lambda x: own_pool(x, 3, 2, 2, lambda v: v.mean(0))),
-    case('avg_pool2d', turned('h w c', 5, 6, 3), (2, 3), 1, torch=pool(F and F.avg_pool2d, (2, 3), 1)),
-    case('upsample2x_nearest', 'h=3 w=4 c=2', torch=pool(lambda x: F.interpolate(x[None], scale_factor=2)[0])),
-    case('upsample2x_nearest', 'b=2 h=1 w=1 c=1', torch=pool(lambda x: F.interpolate(x, scale_factor=2))),
+    case('avg_pool2d', turned('h w c', 5, 6, 3), (2, 3), 1, torch=pool('avg_pool2d', (2, 3), 1)),
+    case('upsample2x_nearest', 'h=3 w=4 c=2', torch=lambda x: last(F.interpolate(first(x)[None], scale_factor=2)[0])),
+    case('upsample2x_nearest', 'b=2 h=1 w=1 c=1', torch=lambda x: last(F.interpolate(first(x), scale_factor=2))),
     case('unfold', 'h=5 w=6 c=3', (2, 3), torch=windows((2, 3), 3), tags='patch elem'),
     case('unfold', 'h=5 w=6 c=3', 3, (2, 1), (1, 2), torch=windows(3, 3, stride=(2, 1), padding=(1, 2))),
     case('unfold', stepped('h w c', 4, 4, 2), 2, 2, torch=windows(2, 2, stride=2)),
@@ -136,7 +135,7 @@ CASES = [
     case('avg_pool2d', 'h=5 w=6 c=3', 3, 1, 2, torch=onnx('AveragePool', kernel_shape=[3, 3], strides=[1, 1], pads=[2, 2, 2, 2], count_include_pad=0), **ort),
     case('avg_pool2d', 'h=7 w=4 c=2', (4, 2), (3, 1), (3, 1), torch=onnx('AveragePool', kernel_shape=[4, 2], strides=[3, 1], pads=[3, 1, 3, 1], count_include_pad=0), **ort),
     case('max_pool2d', 'h=5 w=6 c=3', 3, 2, 2, torch=onnx('MaxPool', kernel_shape=[3, 3], strides=[2, 2], pads=[2, 2, 2, 2]), **ort),
-    case('max_pool2d', fl.Tensor(np.full((4, 5, 2), -np.inf), 'h w c'), 3, 1, 1, torch=pool(F and F.max_pool2d, 3, 1, 1)),
+    case('max_pool2d', fl.Tensor(np.full((4, 5, 2), -np.inf), 'h w c'), 3, 1, 1, torch=pool('max_pool2d', 3, 1, 1)),
     case('conv1d', 'time=9 c=4', 'tap=3 c=2 out=6', 'time', 'tap', groups=2, causal=True, dilation=2, torch=lambda x, w: onnx('Conv', row, pads=[4, 0], dilations=[2], group=2)(x, w.permute(2, 1, 0)), **ort),
     case('conv2d', 'h=6 w=5 c=4', 'o=4 kh=3 kw=2 c=1', 'o=4', stride=(2, 3), padding=(4, 3), groups=4, torch=lambda x, w, b: onnx('Conv', pads=[4, 3, 4, 3], strides=[2, 3], group=4)(x, w.permute(0, 3, 1, 2), b), **ort),
     case('conv_transpose1d', 'time=5 c=2', 'c=2 out=3 tap=4', 'time', 'tap', 'out=3', stride=3, padding=3, torch=lambda x, w, b: onnx('ConvTranspose', row, pads=[3, 3], strides=[3])(x, w, b), **ort),

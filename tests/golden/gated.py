@@ -1,9 +1,8 @@
 """Gates beside torch: aligned, stretched, swapped, halves of every axis."""
 import numpy as np
 from fucinalib import Tensor
-from parity import case, torch
+from parity import F, case, torch
 
-F = torch and torch.nn.functional
 ACTS = dict(glu=lambda g: torch.sigmoid(g), swiglu=lambda g: F.silu(g), geglu=lambda g: F.gelu(g, approximate='tanh'), situ=lambda g: 4 * torch.tanh(g / 4) * torch.sigmoid(g))
 FAR = Tensor(np.array([-300., -20., -1., 0., 1., 20., 300.]), 'd')
 

@@ -1,12 +1,11 @@
 """Joins, tilings, pads and turns beside torch, values and gradients."""
 import numpy as np
 from fucinalib import Tensor
-from parity import case, torch
+from parity import F, case, torch
 
 STEPPED = Tensor(np.arange(80.).reshape(8, 10)[::2, ::3], 'row col')
 TURNED = Tensor(np.asfortranarray(np.arange(12.).reshape(3, 4)), 'row col')
 ODD = Tensor(np.array([np.nan, np.inf, -0., 1.]), 'd')
-F = torch and torch.nn.functional
 
 CASES = [
     case('concat', ['a=2 b=3', 'a=1 b=3', 'a=4 b=3'], 'a', torch=lambda *x: torch.cat(x), tags='a b'),

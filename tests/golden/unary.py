@@ -1,9 +1,8 @@
 """Functions of one number beside torch: ordinary values, kinks, the far ends, NaN and inf, one value, strided memory."""
 import numpy as np
 from fucinalib import Tensor
-from parity import case, torch
+from parity import F, case, torch
 
-F = torch and torch.nn.functional
 ENDS = Tensor(np.array([-800., -100., -30., -5.3, -.01, -1e-9, 0., 1e-9, .01, 5.3, 30., 100., 800.]), 'd')
 KINKS = Tensor(np.array([-1., 0., 1., 0., 2.]), 'd')
 STRANGE = Tensor(np.array([np.nan, np.inf, -np.inf, 0., -0., 1.]), 'd')

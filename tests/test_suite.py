@@ -1,0 +1,57 @@
+"""The suite itself: what the default run leaves alone, and what test-all lets nobody leave out."""
+import os, subprocess, sys
+from configparser import ConfigParser
+from pathlib import Path
+import pytest
+from parity import REFERENCES
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_in(folder, *arguments, **env):
+    "Exit code and output of pytest run from a folder with this suite's conftest."
+    command = [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider', *arguments]
+    done = subprocess.run(command, cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_default_run_imports_no_reference(tmp_path):
+    "Modules that break when they are imported stand in for all of them; the tests that know them are collected all the same."
+    for name in REFERENCES: (tmp_path/f'{name}.py').write_text('raise RuntimeError("imported by a default run")\n')
+    others = [f'--ignore={p}' for p in ROOT.glob('tests/test_*.py') if p.stem not in ('test_parity', 'test_opinfo', 'test_blocks')]
+    status, said = pytest_in(ROOT, '--collect-only', *others, PYTHONPATH=str(tmp_path))
+    assert status == 0 and 'imported' not in said, said
+
+
+SKIPS = '''
+import pytest
+def test_good(): pass
+def test_inside(): pytest.importorskip('no_such_module')
+@pytest.mark.skip(reason='never mind')
+def test_marked(): pass
+@pytest.fixture
+def broken(): pytest.skip('no fixture today')
+def test_fixture(broken): pass
+@pytest.mark.xfail(strict=True)
+def test_known(): assert 0
+'''
+
+@pytest.mark.parametrize('options, said', [([], '1 passed, 3 skipped, 1 xfailed'), (['--no-skips'], '1 failed, 1 passed, 1 xfailed, 2 errors')], ids=['default', 'no-skips'])
+def test_a_skip_is_a_failure_where_nothing_may_skip(tmp_path, options, said):
+    (tmp_path/'conftest.py').write_text((ROOT/'tests'/'conftest.py').read_text())
+    (tmp_path/'test_some.py').write_text(SKIPS)
+    (tmp_path/'test_whole.py').write_text("import pytest\npytest.importorskip('no_such_module')\n")
+    status, out = pytest_in(tmp_path, '-rs', 'test_some.py', *options, PYTHONPATH=str(ROOT))
+    assert said in out and status == len(options), out
+    assert all(why in out for why in ('no_such_module', 'never mind', 'no fixture today')), out
+    status, out = pytest_in(tmp_path, '-rs', 'test_whole.py', *options, PYTHONPATH=str(ROOT))
+    assert ('1 error' if options else '1 skipped') in out and 'no_such_module' in out, out
+
+
+def test_references_have_versions():
+    "Every reference stands in settings.ini with a range of versions, torch with the one version whose answers are stored."
+    config = ConfigParser(delimiters=['='])
+    config.read(ROOT/'settings.ini', encoding='utf-8')
+    wanted = config['DEFAULT']['reference_requirements'].split()
+    assert 'torch==' in wanted[0] and all('<' in w or '==' in w for w in wanted)
+    assert set(REFERENCES) <= {w.split('=')[0].split('>')[0] for w in wanted}
