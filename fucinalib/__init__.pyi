@@ -19,6 +19,7 @@ from .errors import GradientShapeMismatch as GradientShapeMismatch
 from .errors import IndexOutOfBounds as IndexOutOfBounds
 from .errors import InvalidDataLength as InvalidDataLength
 from .errors import InvalidShape as InvalidShape
+from .errors import KernelError as KernelError
 from .errors import MissingBackwardGradient as MissingBackwardGradient
 from .errors import MissingOutputGradient as MissingOutputGradient
 from .errors import NoFirstAxis as NoFirstAxis

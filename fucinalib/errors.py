@@ -11,7 +11,7 @@ __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatc
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
            'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported', 'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
-           'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError']      # fault, closest and did_you_mean are for the inside
+           'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError', 'KernelError']      # fault, closest and did_you_mean are for the inside
 
 
 # A head that begins with one of these goes on from the operation's name; any other follows a colon.
@@ -97,6 +97,7 @@ class GradientQuantizedMatmulUnsupported(UnsupportedGradient): "No gradient pass
 class GradientPreparedConv2dUnsupported(UnsupportedGradient): "No gradient passes through a convolution with prepared weights."
 
 class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
+class KernelError(FucinaError, RuntimeError): "A compiled kernel failed half way through arrays that it changes."
 
 
 def fault(kind,        # the error class

@@ -257,9 +257,10 @@ def _dropout(seed, base, limit, scale, x, y):
         z = (z ^ (z >> np.uint64(31))) >> np.uint64(11)
         y[j] = x[j] * scale if z < limit else ZERO
 
-#pythran export dropout(float32[], uint64, uint64, float32, float32[])
+#pythran export dropout(float32[], int64, int64, float32, float32[])
 def dropout(x, seed, limit, scale, y):
-    size = y.shape[0]
+    "Seed and limit are int64 of the same bits: a uint64 of 2**63 and more does not come through."
+    size, seed, limit = y.shape[0], np.uint64(seed), np.uint64(limit)
     #omp parallel for firstprivate(seed, limit, scale) if(size > 16384)
     for c in pieces(y):
         i = piece(c, y)

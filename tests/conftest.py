@@ -50,7 +50,6 @@ def every_size(monkeypatch):
     "Compiled kernels run on data of any size."
     from fucinalib import kernels
     for k in kernels.table.values(): monkeypatch.setattr(k, 'floor', 0)
-    monkeypatch.setattr(kernels.masked, 'FLOOR', 0)
 
 
 @pytest.fixture(params=['numpy', 'pythran'])

@@ -100,7 +100,7 @@ SAMPLES.update(
     {name: flat('unit any') for name in ('glu', 'swiglu', 'geglu')} | {name + '_backward': flat('unit unit any', tol=2e-6) for name in ('glu', 'swiglu', 'geglu')},
     sigmoid_backward=flat('any unit'), rsqrt=flat('positive'), rsqrt_backward=flat('any positive', tol=2e-6),
     softcap=flat('any', 3.), softcap_backward=flat('any unit', 3.), leaky_relu=flat('coarse', .1), leaky_relu_backward=flat('any coarse', .1),
-    clamp=flat('coarse', -1., 2.), clamp_backward=flat('any coarse', -1., 2.), dropout=flat('any', np.uint64(7), np.uint64(1 << 52), 2.), fill=flat('mask any', 1.5),
+    clamp=flat('coarse', -1., 2.), clamp_backward=flat('any coarse', -1., 2.), dropout=flat('any', np.int64(7), np.int64(1 << 52), 2.), fill=flat('mask any', 1.5),
     split_swiglu=halves, split_glu=halves, split_swiglu_backward=halves_back, split_glu_backward=halves_back,
     band_part=cubes(lambda s, shape: [s.any(*shape), 1, 2]),
 )

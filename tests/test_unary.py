@@ -333,4 +333,4 @@ def test_dropout_is_a_function_of_place_and_seed(seed, p, n, other):
 
 def dropout_args(p, seed):
     p = float(np.float32(p))
-    return np.uint64(seed), np.uint64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)
+    return np.uint64(seed).view('i8'), np.int64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)

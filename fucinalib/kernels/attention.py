@@ -135,9 +135,9 @@ def counts(q, k):
     deep, tall = -(-s // TILE), -(-d // 8) * 8
     return b * h * -(-t // TILE) * TILE, b * g * deep * TILE, b * g * deep * tall, b * h * deep * TILE, tall, -(-d // BLOCK)
 
-def room(q, sizes):
+def room(kernel, q, sizes):
     "Memory of these sizes: zeros at addresses that vectors like; none where NumPy will run."
-    if q.size < attend_.kernel.floor or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
+    if not kernel.pays(q.size) or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
     found = []
     for n, m in sizes:
         a = np.zeros(n * m + 16, q.dtype)
@@ -148,12 +148,12 @@ def room(q, sizes):
 def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
     "Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy keeps from who does not see it."
     out, lse, run = np.empty(q.shape, q.dtype), np.empty(q.shape[:3], q.dtype), attend_.kernel.twin if hidden else attend_
-    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(q, sizes(q, k)))
+    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(attend_.kernel, q, sizes(q, k)))
     return out, lse
 
 def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     "Gradients of attend for q, k and v."
     gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
     run = attend_back_.kernel.twin if hidden else attend_back_
-    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta, *room(q, sizes_back(q, k)))
+    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta, *room(attend_back_.kernel, q, sizes_back(q, k)))
     return gq, gk, gv

@@ -1,6 +1,7 @@
 """Where compiled kernels come from: entry points of the group `fucinalib.kernels`, looked up at first need.
 
 A backend is anything with a `kernels()` that returns a dict name -> function; it may know any subset of the names.
+A function that does not take some number type raises NotImplementedError before it writes, and is not asked again for that type.
 The choice holds for the whole process.
 """
 import os, warnings

@@ -3,28 +3,36 @@
 The NumPy function, called the twin, is the meaning. `@kernel` gives back a function that runs the double where there is one,
 where it pays and where it takes the arguments, and the twin everywhere else. Values are the same, so this is never visible but in time.
 """
+import warnings
 from collections import Counter
 from functools import lru_cache, wraps
 from math import prod
 import numpy as np
 from numpy import ndarray
+from ..errors import KernelError, fault
 from . import discovery, threads
 
 table = {}          # name -> Kernel
 F32 = np.dtype('f4')
 stats = Counter()   # name -> compiled runs; (name, 'twin') -> runs above the floor that NumPy did
+NO_SIGNATURE = 'Invalid call to pythranized function'       # how a TypeError of Pythran's begins that is no fault
 
 
 class Kernel:
     "One entry of the table: the twin and what the dispatcher has to know about its double."
-    __slots__ = 'name twin floor flat out inplace forms doc refused call'.split()
+    __slots__ = 'name twin floor flat out inplace forms doc refused faulty call'.split()
 
     def __init__(self, twin, floor, flat, out, inplace, forms):
         self.name, self.twin, self.doc = twin.__name__, twin, twin.__doc__
         self.floor, self.flat, self.out, self.inplace, self.forms = floor, flat, out, inplace, forms
-        self.refused = set()    # signatures the double did not take
+        self.refused = {}       # double -> signatures it does not take; another backend's double is asked afresh
+        self.faulty = set()     # doubles of which a fault was told
 
     def __repr__(self): return f'<kernel {self.name}: floor {self.floor}>'
+
+    def pays(self, size):
+        "Whether a first argument of so many elements is worth a double. Who prepares something for one asks here; there is no other copy of a floor."
+        return size >= self.floor
 
     def run(self, *args):
         "The double whatever the size, or the twin where the double is missing or does not take these arguments."
@@ -33,7 +41,7 @@ class Kernel:
             form = self.form(first, last)
             if form is not None: return form(*args)
         fast = discovery.active().get(self.name)
-        if fast is None or self.refused and signature(args) in self.refused: return self.slow(args)
+        if fast is None or self.refused and signature(args) in self.refused.get(fast, ()): return self.slow(args)
         flat, shape, ready = self.flat, first.shape, []
         for a in args:
             if isinstance(a, ndarray):
@@ -49,13 +57,28 @@ class Kernel:
         else: outs = [np.empty(*made) for made in self.out(*ready)]
         threads.enter()
         try: fast(*ready, *outs)
-        except TypeError:       # no such signature; the native message lists them all and takes long to make, so ask once
-            self.refused.add(signature(args))
+        except Exception as e:
+            self.failed(fast, e, args)
             return self.slow(args)
         stats[self.name] += 1
         if self.inplace: return first
         if flat and len(shape) != 1: outs = [o.reshape(shape) if o.shape == ready[0].shape else o for o in outs]
         return outs[0] if len(outs) == 1 else tuple(outs)
+
+    def failed(self, fast, error, args):
+        "After the double raised `error`: note what it does not take, or say that it is broken; then the twin answers."
+        if isinstance(error, MemoryError): raise error
+        if isinstance(error, NotImplementedError) or type(error) is TypeError and str(error).startswith(NO_SIGNATURE):
+            self.refused.setdefault(fast, set()).add(signature(args))      # the native message takes long to make: ask once
+            return
+        said = f'{type(error).__name__}: {error}'
+        where = f'kernel {self.name} of backend {discovery.current_backend()!r}'
+        if self.inplace:        # it may have written to some of them
+            raise fault(KernelError, f'{where} failed while it changed its arguments: {said}',
+                        help="fl.use_backend('numpy') does without it; what it was given has to be made again") from error
+        if fast not in self.faulty:
+            self.faulty.add(fast)
+            warnings.warn(f'{where} failed, NumPy takes over: {said}', RuntimeWarning, stacklevel=4)
 
     def slow(self, args):
         stats[self.name, 'twin'] += 1

@@ -8,19 +8,19 @@ from .dispatch import kernel
 from .pointwise import quiet
 from .reductions import planes, rows, sum_last, sum_mid
 
-FLOOR = sum_last.kernel.floor       # that of the plain sum, so that both take the same way at every size
+SAME = sum_last.kernel.floor       # as the plain sum has it, so that both take the same way at every size
 
 def counted(out): return lambda x, m: [*out(x), (out(x)[0][0], np.int64)]
 def both(fold, x, m): return fold(np.where(m, x, x.dtype.type(0))), np.count_nonzero(m, axis=1)
 
 
-@kernel(out=counted(rows), floor=FLOOR)
+@kernel(out=counted(rows), floor=SAME)
 @quiet
 def masked_sum_last(x, m):
     "Sums of what is selected in each row, and how many that is."
     return both(sum_last, x, m)
 
-@kernel(out=counted(planes), floor=FLOOR)
+@kernel(out=counted(planes), floor=SAME)
 @quiet
 def masked_sum_mid(x, m):
     "Sums of what is selected along the middle axis, and how many that is."
@@ -31,7 +31,7 @@ def masked_sum_columns(x, m):
     "masked_sum_mid; a narrow inner axis is first added up several rows abreast, as reductions.sum_columns does it."
     outer, n, inner = x.shape
     abreast = min(64 // inner, n // 64)
-    if abreast < 2 or outer > 1 or x.size < FLOOR: return masked_sum_mid(x, m)
+    if abreast < 2 or outer > 1 or not sum_last.kernel.pays(x.size): return masked_sum_mid(x, m)
     full = n // abreast * abreast
     head, count = [v.reshape(abreast, inner) for v in masked_sum_mid(*[v[:, :full].reshape(1, full // abreast, abreast * inner) for v in (x, m)])]
     rest, more = both(lambda v: v, x[:, full:], m[:, full:])
@@ -55,25 +55,25 @@ def extremum(x, m, fold, sign):
     some = m.any(axis=1)
     return np.where(found, v, np.where(some, x.dtype.type(np.nan), worst) if x.dtype.kind == 'f' else worst), np.where(found, at, np.where(some, np.argmax(m, axis=1), -1))
 
-@kernel(out=counted(rows), floor=FLOOR)
+@kernel(out=counted(rows), floor=SAME)
 @quiet
 def masked_max_last(x, m):
     "The largest selected number of each row and where it is first; NaN never wins; -inf and -1 where nothing is selected."
     return extremum(x, m, np.fmax.reduce, 1)
 
-@kernel(out=counted(planes), floor=FLOOR)
+@kernel(out=counted(planes), floor=SAME)
 @quiet
 def masked_max_mid(x, m):
     "The largest selected number along the middle axis and where it is first."
     return extremum(x, m, np.fmax.reduce, 1)
 
-@kernel(out=counted(rows), floor=FLOOR)
+@kernel(out=counted(rows), floor=SAME)
 @quiet
 def masked_min_last(x, m):
     "The smallest selected number of each row and where it is first; NaN never wins; inf and -1 where nothing is selected."
     return extremum(x, m, np.fmin.reduce, -1)
 
-@kernel(out=counted(planes), floor=FLOOR)
+@kernel(out=counted(planes), floor=SAME)
 @quiet
 def masked_min_mid(x, m):
     "The smallest selected number along the middle axis and where it is first."

@@ -19,7 +19,7 @@ def flip_last(a):
 
 def settle(a):
     "A contiguous copy of an array; a large one whose last two axes, or groups of axes, are swapped in memory goes through `turn`."
-    if a.size < turn.kernel.floor or a.dtype != np.float32: return a.copy()
+    if not turn.kernel.pays(a.size) or a.dtype != np.float32: return a.copy()
     walk = []
     for n, s in zip(a.shape, a.strides):        # sizes and strides, neighbours that one stride can walk taken together
         if n == 1: continue

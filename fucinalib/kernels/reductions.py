@@ -101,7 +101,7 @@ def sum_columns(x):
     "sum_mid; a narrow inner axis is first added up several rows abreast."
     outer, n, inner = x.shape
     abreast = builtins.min(64 // inner, n // 64)
-    if abreast < 2 or outer > 1 or x.size < sum_mid.kernel.floor: return sum_mid(x)
+    if abreast < 2 or outer > 1 or not sum_mid.kernel.pays(x.size): return sum_mid(x)
     full = n // abreast * abreast
     head = sum_mid(x[:, :full].reshape(1, full // abreast, abreast * inner)).reshape(abreast, inner)
     return sum_mid(np.concatenate([head, x[0, full:]])[None])
@@ -122,7 +122,7 @@ def sum(x, axes):
     "Sum over the axes (a tuple of positions); whole numbers and truth values in int64, f16 in f32."
     if x.dtype.kind in 'iub': return np.asarray(np.add.reduce(x, axis=tuple(axes), dtype=np.int64))
     if x.dtype.itemsize == 2: x = x.astype(np.float32)
-    if x.size < sum_last.kernel.floor and prod([x.shape[i] for i in axes]) <= BLOCK: return np.asarray(np.add.reduce(x, axis=tuple(axes)))
+    if not sum_last.kernel.pays(x.size) and prod([x.shape[i] for i in axes]) <= BLOCK: return np.asarray(np.add.reduce(x, axis=tuple(axes)))
     return reduce(x, axes, sum_last, sum_columns)
 
 

@@ -279,7 +279,7 @@ def added(x, op, axes, mask):
     l = lanes_of(a, axes)
     bytes_ = l.see(m)
     one_run = len(blocks.runs(blocks.in_memory_order(a, axes)[1])) == 1
-    if a.dtype != np.float32 or a.size < blocks.sum_last.kernel.floor or not one_run: s, count = l.part(total(np.where(m, a, a.dtype.type(0)), axes)), np.count_nonzero(bytes_, axis=1)
+    if a.dtype != np.float32 or not blocks.sum_last.kernel.pays(a.size) or not one_run: s, count = l.part(total(np.where(m, a, a.dtype.type(0)), axes)), np.count_nonzero(bytes_, axis=1)
     elif l.shape[2] == 1: s, count = along('masked_sum', l.see(a), bytes_)
     else: s, count = masked_sum_columns(l.see(a), bytes_)
     return s, count, l, bytes_

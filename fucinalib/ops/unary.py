@@ -15,7 +15,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, InvalidShape, OptionError, did_you_mean, fault
-from .construction import clean
+from .construction import bits64, clean
 from .pointwise import number
 from ..tensor import Tensor, patch
 
@@ -294,5 +294,5 @@ def dropout(x:Tensor,  # any tags, real numbers
     if not 0 <= p < 1: raise fault(InvalidShape, f'dropout: {p} is not a share below 1', x=x, help='0 <= p < 1')
     if seed is None: raise fault(OptionError, 'dropout without a seed', x=x, help='seed=step, say: a new one for each layer and step')
     p = float(np.float32(p))
-    args = clean(seed).view('u8'), np.uint64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)
+    args = clean(seed), bits64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)
     return kernels.dropout(a, *args), x.tags, (lambda g: kernels.dropout(g, *args),)
