@@ -51,6 +51,37 @@ def test_help_for_a_malformed_tag_runs():
         with pytest.raises(TagError) as e: fl.parse(*wrong)
         fl.parse(str(e.value).split("help: write ")[1].strip("'"))
 
+@pytest.mark.parametrize('tag', ['\ufb01', '\u210c', '\u00b5', 'a\u0301'])
+def test_a_tag_is_what_python_reads(tag):
+    "Keywords are normalised by Python, so a tag that would change is refused with what it would become."
+    import unicodedata
+    normal = unicodedata.normalize('NFKC', tag)
+    with pytest.raises(TagError) as e: fl.Tensor([1.], tag)
+    assert str(e.value).endswith(f'help: write {normal!r}')
+    assert eval(f'fl.ones({normal!r}, {tag}=2)', dict(fl=fl)).sizes == {normal: 2}
+
+def test_replaced_is_one_axis():
+    x = fl.Tensor(np.zeros((2, 3)), 'row col')
+    assert tags.replaced(x, ('row',), ['new']) == ('new', 'col') and tags.replaced(x, ' row ', 'row') == ('row', 'col')
+    for new in ('', 'a b', 'col', 5, None, ()):
+        with pytest.raises(TagError, match='help:'): tags.replaced(x, 'row', new)
+
+@pytest.mark.parametrize('out', ['', 'p q', ('p', 'q'), 5, 'row'])
+def test_one_name_beside_blocks_and_packed_weights(out):
+    q = fl.ones('row in', (2, 32)).to('q8_0')
+    if out != 'row':
+        with pytest.raises(TagError, match='help:'): q.index_select('row', [0], out=out)
+    with pytest.raises(TagError, match='help:'): fl.ones('row in', (3, 32)).dot(fl.ones('o in', (2, 32)).pack(), 'in', out=out)
+
+@pytest.mark.parametrize('make', [fl.zeros, fl.ones, fl.rand, fl.full, fl.randint, fl.eye, fl.band_mask, fl.bernoulli])
+@pytest.mark.parametrize('tag', ['dtype', 'seed', 'tags', 'shape', 'low', 'high', 'p', 'in', 'class'])
+def test_help_for_a_size_runs_whatever_the_tag_is_called(make, tag):
+    other = {fl.full: (7.,), fl.randint: ()}.get(make, ())
+    names = f'{tag} other' if make in (fl.eye, fl.band_mask) else tag
+    with pytest.raises(fl.FucinaError) as e: make(names, *other, **({'high': 3} if make is fl.randint and tag != 'high' else {}))
+    call = str(e.value).split('help: ')[1]
+    assert eval(f'fl.{call}', dict(fl=fl)).tags == fl.parse(names)
+
 @pytest.mark.parametrize('names,help', [('row col', "x.merge('both', 'row col')"), ('', 'the axes are row col')])
 def test_one_axis_is_one(names, help):
     "Operations that go along one axis do not take the first of two."

@@ -18,7 +18,7 @@ from ..kernels.attention import attend, attend_back
 from .blocks import BlockTensor
 from .pointwise import mixed
 from .unary import floats
-from ..tags import parse
+from ..tags import one_new, parse
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/22_attention.ipynb #107a6403
@@ -154,8 +154,9 @@ def attention(q:Tensor,              # 'seq head d'; axes before them are batche
     if lens is not None or isinstance(k, (list, tuple)) or isinstance(v, (list, tuple)): return streams(q, k, v, scale, mask, window, bias, kv_head, sinks, lens, out)
     fits(q, k, v)
     (t, heads, d), (s, n) = q.shape[-3:], k.shape[-3:-1]
+    out = one_new(q, out, q.tags)
     if out in q.tags[:-2]: raise fault(TagError, f'attention: {out!r} is an axis of q', q=q, help="another name for the heads' results: out='feature'")
-    tags, own, (lo, hi) = parse(q.tags[:-2] + (out,)), owners(q, k, heads, n, kv_head), band(q, t, s, mask, window)
+    tags, own, (lo, hi) = q.tags[:-2] + (out,), owners(q, k, heads, n, kv_head), band(q, t, s, mask, window)
     if hi == FAR and not (isinstance(k, Tensor) and isinstance(v, Tensor)): raise fault(OptionError, 'attention: a cache of blocks is causal', q=q, k=k, v=v, help="mask='causal'")
     z, table, scale = heads_sink(q, sinks), added(q, k, v, bias, mask, t, s, sinks), d**-.5 if scale is None else float(scale)
     x = four(q.data)

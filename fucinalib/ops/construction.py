@@ -11,10 +11,11 @@ __all__ = ['CONSTANT', 'LIKE', 'stream', 'RANDOM', 'measure', 'by_name', 'said',
 
 # %% ../../nbs/05_construction.ipynb #50889efb
 import itertools, operator
+from keyword import iskeyword
 import numpy as np
 from math import ceil, isfinite, prod
 from .. import kernels
-from ..autograd import Sample, op
+from ..autograd import Sample, op, registry
 from ..dtypes import F8, as_dtype
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, TagError, did_you_mean, fault
 from ..kernels import random
@@ -22,12 +23,12 @@ from ..tags import parse
 from ..tensor import Tensor, ingest
 
 # %% ../../nbs/05_construction.ipynb #4940123e
-def measure(op, tags, shape, sizes, options=()):
-    "The tags and sizes a constructor was asked for. OptionError for a name that is neither tag nor option, InvalidShape."
+def measure(op, tags, shape, sizes, options=(), more=''):
+    "The tags and sizes a constructor was asked for; `more` is what its call needs behind them. OptionError for a name that is neither tag nor option, InvalidShape."
     tags = parse(tags)
     for name in sizes:
         if name not in tags: raise fault(OptionError, f'{op}: there is no option {name!r}, nor an axis of that name', tags=' '.join(tags), help=did_you_mean(name, (*tags, *options)))
-    if shape is None: shape = by_name(op, tags, sizes)
+    if shape is None: shape = by_name(op, tags, sizes, more)
     elif sizes: raise fault(InvalidShape, f'{op}: sizes given twice', shape=shape, sizes=said(sizes), help=f'{op}({" ".join(tags)!r}, {shape!r})')
     shape = tuple(shape) if np.iterable(shape) else (shape,)
     if len(shape) != len(tags): raise fault(InvalidShape, f'{op}: {count(len(tags), "tag")} and {count(len(shape), "size")}', tags=' '.join(tags), shape=tuple(shape), help='one size for each tag')
@@ -35,15 +36,18 @@ def measure(op, tags, shape, sizes, options=()):
     if prod(shape) >= 2**60: raise fault(InvalidShape, f'{op}: {prod(shape)} values', tags=' '.join(tags), shape=shape, help='no memory holds them; make a size smaller')
     return tags, shape
 
-def by_name(op, tags, sizes):
+def by_name(op, tags, sizes, more=''):
     "The sizes from `row=2, col=3` in the order of the tags."
     try: return [sizes[t] for t in tags]
     except KeyError as e: missing = e.args[0]
-    call = ', '.join(f'{t}={sizes.get(t, n)}' for n, t in enumerate(tags, 2))
+    some = {t: sizes.get(t, n) for n, t in enumerate(tags, 2)}
+    taken = set(registry[op].signature.parameters)      # a tag called like an option has no form by name, nor has one that is a word of Python
+    names = not any(t in taken or iskeyword(t) for t in tags) and ('=' in more or not more)
+    call = (said(some, ', ') if names else repr(tuple(some.values()))) + more
     raise fault(InvalidShape, f'{op}: no size for {missing!r}', tags=' '.join(tags), sizes=said(sizes), help=f'{op}({" ".join(tags)!r}, {call})')
 
 # %% ../../nbs/05_construction.ipynb #4a437dc1
-def said(sizes): return ' '.join(f'{t}={n}' for t, n in sizes.items())
+def said(sizes, between=' '): return between.join(f'{t}={n}' for t, n in sizes.items())
 
 def count(n, word): return f'{n} {word}' if n == 1 else f'{n} {word}s'
 
@@ -114,7 +118,7 @@ def full(tags,         # names of the axes: 'row col'
     "One value everywhere: full('row col', 7., row=2, col=3) or full('row col', (2, 3), 7.)."
     if len(what) not in (1, 2): raise fault(OptionError, f'full: {"no value" if not what else f"{len(what)} arguments after the tags"}', help="full('row col', 7., row=2, col=3)")
     value = single('full', what[-1], dtype)
-    tags, shape = measure('full', tags, what[0] if len(what) == 2 else None, sizes, ('dtype',))
+    tags, shape = measure('full', tags, what[0] if len(what) == 2 else None, sizes, ('dtype',), f', {value.item()!r}')
     return np.full(shape, value, value.dtype), tags, None
 
 # %% ../../nbs/05_construction.ipynb #3a7c69bf
@@ -410,7 +414,7 @@ def randint(tags,         # names of the axes: 'row col'
             **sizes,      # sizes by name: row=2, col=3
            )->Tensor:
     "Random whole numbers from low to high - 1."
-    tags, shape = measure('randint', tags, shape, sizes, ('low', 'high', 'seed', 'dtype'))
+    tags, shape = measure('randint', tags, shape, sizes, ('low', 'high', 'seed', 'dtype'), f', high={10 if high is None else high}')
     if high is None: raise fault(OptionError, 'randint: no bound', help=f'randint({" ".join(tags)!r}, {shape}, high=10)')
     low, high, dtype = whole('randint', low, 'low'), whole('randint', high, 'high'), as_dtype(dtype)
     if low >= high: raise fault(OptionError, f'randint: no number from {low} to {high - 1}', help='low must be less than high')

@@ -395,6 +395,6 @@ def einsum(x:Tensor,  # any tags; or the tags of the result, when tensors follow
            *rest,     # the tags of the result; or more tensors
           )->Tensor:
     "Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...)."
-    if isinstance(x, (str, tuple)): return many(x, (w, *rest))
+    if isinstance(x, (str, tuple, list)): return many(x, (w, *rest))
     if len(rest) != 1 or isinstance(rest[0], Tensor): raise fault(OptionError, 'einsum needs the tags of the result', x=x, w=w, help="x.einsum(w, 'i j'), or einsum('i j', x, w, ...) for more tensors")
     return two(x, w, equation(rest[0], (x, w)))

@@ -17,7 +17,7 @@ from ..autograd import Sample, op
 from ..errors import DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, fault
 from .masks import like, truth
 from .pointwise import mixed
-from ..tags import axis_of, parse, replaced
+from ..tags import axis_of, name_of, one_new, replaced
 from ..tensor import Tensor
 
 # %% ../../nbs/16_indexing.ipynb #7bc28e6f
@@ -57,7 +57,7 @@ def index_select(x:Tensor,  # any tags
                 )->Tensor:
     "The entries of one axis at these positions, in this order. (torch.gather is take_along_axis.)"
     axis, at = positions(x, 'index_select', tag, indices)
-    tags, shape = replaced(x, tag, out or tag), x.shape
+    tags, shape = replaced(x, tag, tag if out is None else out), x.shape
     def rule(g): return kernels.index_add_(np.zeros((prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])), g.dtype), at, middle(g, axis)).reshape(shape)
     return np.take(x.data, at, axis), tags, (rule,)
 
@@ -206,7 +206,8 @@ def set_slice(x:Tensor,       # any tags
               update:Tensor,  # like x, as long along `tag` as the range
              )->Tensor:
     "x with `update` in place of a range."
-    if tag not in update.tags: raise fault(ShapeMismatch, f'set_slice over {tag!r}: the update has no such axis', x=x, update=update, help=f'update.insert_axis({tag!r}, 0) makes it one entry long')
+    tag = name_of(x, tag)
+    if tag not in update.tags: raise fault(ShapeMismatch, f'set_slice over {tag!r}: the update has no such axis', x=x, update=update, help=f'update.insert_axis({tag!r}, {x.axis(tag)}) makes it one entry long')
     axis, at = stretch(x, 'set_slice', tag, start, update.size(tag))
     fits(x, 'set_slice', tag, update, update.size(tag), axis)
     def kept(g): return written(g, at, 0)
@@ -257,7 +258,7 @@ def masked_select(x:Tensor,  # any tags
         gx = np.zeros(m.shape, g.dtype)
         gx[m] = g
         return gx
-    return x.data[m], parse(out), (rule,)
+    return x.data[m], (one_new(x, out, x.tags),), (rule,)
 
 # %% ../../nbs/16_indexing.ipynb #a2323b4d
 @op('indexing', samples=[Sample('row=2 col=3', CHECKS, 'picked=3')], mistakes=MARKED + [(InvalidShape, lambda f: f(Tensor([1., 2.], 'd'), Tensor([True, True], 'd'), Tensor([1.], 'e')))], torch='torch.masked_scatter')

@@ -14,8 +14,8 @@ from .. import kernels
 from ..autograd import Part, Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault
 from .pointwise import number
-from .structure import ALL, one_new, strided, whole, writable_diagonal
-from ..tags import align, axis_of, locate, parse, without
+from .structure import ALL, strided, whole, writable_diagonal
+from ..tags import align, axis_of, locate, one_new, parse, without
 from ..tensor import Tensor, ingest
 
 # %% ../../nbs/15a_movement.ipynb #e3914edb
@@ -61,7 +61,7 @@ def stack(tensors:list[Tensor],  # at least one; equal tags and sizes
          )->Tensor:
     "Tensors as the entries of a new axis."
     arrays, first, at = joinable(tensors, 'stack')[0], tensors[0], operator.index(index)
-    tag, n = one_new(first, 'stack', tag), first.ndim
+    tag, n = one_new(first, tag), first.ndim
     if not -n - 1 <= at <= n: raise fault(IndexOutOfBounds, f'stack: place {index} among {n} axes', x=first, help=f'0 to {n}, or -1 for the end')
     at += (n + 1) * (at < 0)
     entry = lambda k: lambda g: g[place + (k, ...)]
@@ -252,7 +252,7 @@ def diag_embed(x:Tensor,  # any tags
     "One axis as the diagonal of a square of zeros."
     i, new = axis_of(x, tag), parse(tags)
     if len(new) != 2: raise fault(TagError, f'diag_embed: {len(new)} names for the two axes of a square', x=x, help=f"x.diag_embed({x.tags[i]!r}, 'row col')")
-    row, col = [one_new(x, 'diag_embed', t, (x.tags[i],)) for t in new]
+    row, col = [one_new(x, t, (x.tags[i],)) for t in new]
     y = np.zeros(x.shape + (x.shape[i],), x.data.dtype)
     writable_diagonal(y, i, x.ndim)[...] = np.moveaxis(x.data, i, -1)
     return y, parse(x.tags[:i] + (row,) + x.tags[i + 1:] + (col,)), (lambda g: np.moveaxis(g.diagonal(0, i, g.ndim - 1), -1, i),)

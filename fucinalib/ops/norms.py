@@ -15,7 +15,7 @@ from ..kernels.pointwise import quiet
 from .pointwise import mixed
 from .reductions import lanes
 from .unary import floats
-from ..tags import axis_of
+from ..tags import axis_of, name_of, parse
 from ..tensor import Tensor
 
 # %% ../../nbs/20_norms.ipynb #38d1dbb0
@@ -71,6 +71,7 @@ def rms_norm(x:Tensor,              # any tags
              rope=None,             # (position tag, rope_table): the result is turned by its position, see rope; the table spans all of `tag`
             )->Tensor:
     "x over its root mean square along `tag`, times weight, plus residual."
+    tag = name_of(x, tag)
     (rows, l), eps = rows_along(x, 'rms_norm', tag), small(eps, 'rms_norm')
     w, = per_column(x, 'rms_norm', tag, weight=weight)
     if rope is not None:
@@ -94,6 +95,7 @@ def layer_norm(x:Tensor,            # any tags
                bias:Tensor=None,    # one offset per entry of the axis, tagged `tag`; together with weight
               )->Tensor:
     "x less its mean, over its standard deviation, along `tag`; times weight plus bias. Unlike torch, weight and bias come together."
+    tag = name_of(x, tag)
     (rows, l), eps = rows_along(x, 'layer_norm', tag), small(eps, 'layer_norm')
     if (weight is None) != (bias is None): raise fault(OptionError, f'layer_norm: {"bias" if bias is None else "weight"} is missing', x=x, help='give weight and bias, or neither; x.layer_norm(tag) * weight is a factor alone')
     w, b = per_column(x, 'layer_norm', tag, weight=weight, bias=bias)
@@ -151,9 +153,9 @@ def group_norm(x:Tensor,            # two axes, channels last
               )->Tensor:
     "Each group of channels less its mean over its standard deviation, over all of time. Unlike torch, there is no batch axis."
     floats(x, 'group_norm')
-    if x.ndim != 2 or x.tags[-1] != tag: raise fault(TagError, f'group_norm: {tag!r} must be the last of two axes', x=x, help='time and channel; a batch goes through one by one')
+    if x.ndim != 2 or x.tags[-1:] != parse(tag): raise fault(TagError, f'group_norm: {tag!r} must be the last of two axes', x=x, help='time and channel; a batch goes through one by one')
     if groups < 1 or x.shape[1] % groups: raise fault(InvalidShape, f'group_norm: {x.shape[1]} channels in {groups} groups', x=x, help=f'groups that divide {x.shape[1]}')
-    eps, (w, b) = small(eps, 'group_norm'), per_column(x, 'group_norm', tag, weight=weight, bias=bias)
+    eps, (w, b) = small(eps, 'group_norm'), per_column(x, 'group_norm', x.tags[-1], weight=weight, bias=bias)
     t, c = x.shape
     v = x.data.reshape(t, groups, c // groups)
     with np.errstate(all='ignore'):
@@ -178,6 +180,7 @@ def l2_normalize(x:Tensor,   # any tags
                 )->Tensor:
     "x over its length along `tag`. Unlike torch, eps is added to the squared length."
     floats(x, 'l2_normalize')
+    tag = name_of(x, tag)
     return x.mul(x.square().sum(tag).add(small(eps, 'l2_normalize')).rsqrt()).permute(x.tags)
 
 # %% ../../nbs/20_norms.ipynb #657b0430
@@ -189,8 +192,8 @@ def snake(x:Tensor,      # two axes, channels last
          )->Tensor:
     "x + inv_b sin(alpha x)**2, channel by channel."
     floats(x, 'snake')
-    if x.ndim != 2 or x.tags[-1] != tag: raise fault(TagError, f'snake: {tag!r} must be the last of two axes', x=x, help='time and channel')
-    a, b = per_column(x, 'snake', tag, alpha=alpha, inv_b=inv_b)
+    if x.ndim != 2 or x.tags[-1:] != parse(tag): raise fault(TagError, f'snake: {tag!r} must be the last of two axes', x=x, help='time and channel')
+    a, b = per_column(x, 'snake', x.tags[-1], alpha=alpha, inv_b=inv_b)
     v = x.data
     with np.errstate(all='ignore'):
         s, s2 = np.sin(a * v), np.sin(2 * a * v)

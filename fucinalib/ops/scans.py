@@ -16,7 +16,7 @@ from .. import kernels
 from .pointwise import fold, mixed
 from .reductions import along, lanes
 from .unary import floats
-from ..tags import align, axis_of
+from ..tags import align, axis_of, name_of
 from ..tensor import Tensor
 
 # %% ../../nbs/13a_scans.ipynb #21fcb7ce
@@ -106,6 +106,7 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
                      )->Tensor:
     "h[t] = decay[t] * h[t-1] + x[t] along `tag`: every state. The last one as `initial` goes on bit for bit."
     floats(x, 'linear_recurrence')
+    tag = name_of(x, tag)
     v, l = lanes_along(x, 'linear_recurrence', tag)
     spot, shape = x.axis(tag), x.data.shape
     (first, left), a = start(x, tag, initial), decays(x, decay)

@@ -16,7 +16,7 @@ from ..errors import IndexOutOfBounds, InvalidShape, TagError, UnsupportedGradie
 from .construction import at
 from .indexing import middle
 from .unary import floats
-from ..tags import axis_of, parse, replaced, without
+from ..tags import axis_of, one_new, parse, replaced, without
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/17_selection.ipynb #cc7847e4
@@ -80,7 +80,7 @@ def topk(x:Tensor,  # any tags
     "The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over are constants, -inf at position 0."
     axis = axis_of(x, tag)
     count(x, 'topk', tag, k)
-    tags = replaced(x, tag, out or tag)
+    tags = replaced(x, tag, tag if out is None else out)
     values, places = by_rows(lambda rows: kernels.selection.best(rows, k), x, axis)
     y = picked(x, values, places, axis, tags, np.isneginf(values) if values.dtype.kind == 'f' else None)
     return TopK(y, wrap(places.reshape(y.shape), tags))
@@ -124,7 +124,7 @@ def argsort(x:Tensor,          # any tags
 # %% ../../nbs/17_selection.ipynb #77f104e9
 def line(x, tag, num_samples, replacement):
     "A copy of the weights as (rows, classes) in f64, checked."
-    if x.ndim > 2 or not x.ndim or x.tags[-1] != tag: raise fault(TagError, f'multinomial: {tag!r} must be the last of at most two axes', x=x, help=f"x.permute('... {tag}'), or merge the other axes")
+    if x.ndim > 2 or not x.ndim or x.tags[-1:] != parse(tag): raise fault(TagError, f'multinomial: {tag!r} must be the last of at most two axes', x=x, help=f"x.permute('... {tag}'), or merge the other axes")
     w = np.array(x.data, 'f8', order='C').reshape(-1, x.shape[-1])      # a copy: what is drawn is crossed out in it
     if operator.index(num_samples) < 1: raise fault(InvalidShape, f'multinomial: {num_samples} draws', x=x, help='at least one')
     if not np.isfinite(w).all() or (w < 0).any(): raise fault(InvalidShape, 'multinomial: a weight is negative, inf or NaN', x=x, help='weights are at least 0; x.softmax(tag) makes scores weights')
@@ -158,7 +158,7 @@ def multinomial(x:Tensor,          # weights of one or two axes, at least 0, any
             break
         drawn[:, s] = (ends > lands[:, s:s + 1]).argmax(1)
         w[np.arange(rows), drawn[:, s]] = 0
-    return drawn.reshape(x.shape[:-1] + (n,)), parse(x.tags[:-1] + parse(out)), None
+    return drawn.reshape(x.shape[:-1] + (n,)), x.tags[:-1] + (one_new(x, out, x.tags[-1:]),), None
 
 # %% ../../nbs/17_selection.ipynb #21167f55
 Routes = namedtuple('Routes', 'selected weights')
@@ -172,7 +172,7 @@ def router_topk(x:Tensor,                  # scores of two axes
                 normalize_selected=True,   # the chosen weights add up to 1
                )->Routes:
     "The k best experts of each row, ties to the lower, with their shares of the softmax over all. No gradient."
-    if x.ndim != 2 or x.tags[-1] != tag: raise fault(TagError, f'router_topk: {tag!r} must be the last of two axes', x=x, help='one row of scores for each token')
+    if x.ndim != 2 or x.tags[-1:] != parse(tag): raise fault(TagError, f'router_topk: {tag!r} must be the last of two axes', x=x, help='one row of scores for each token')
     if x.requires_grad: raise fault(UnsupportedGradient, 'router_topk has no gradient, and x requires one', x=x, help='x.detach(), or softmax and topk to train')
     count(x, 'router_topk', tag, k)
     scores = floats(x, 'router_topk')

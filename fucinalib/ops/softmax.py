@@ -14,7 +14,7 @@ from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagEr
 from .pointwise import number
 from .reductions import lanes
 from .unary import floats
-from ..tags import align, axis_of
+from ..tags import align, axis_of, name_of
 from ..tensor import Tensor
 
 # %% ../../nbs/18_softmax.ipynb #58eaaafe
@@ -87,8 +87,8 @@ def limit_of(x, axis, causal, offset):
     if causal is None:
         if offset != 0: raise fault(InvalidShape, 'softmax: source_offset without causal', x=x, help=f"causal='{next((t for t in x.tags if t != x.tags[axis]), 'q')}' names the axis of the queries")
         return x.shape[axis]
-    if not isinstance(causal, str): raise fault(TagError, f'softmax: causal is {causal!r}', x=x, help="causal='q' names the axis of the queries")
-    query = axis_of(x, causal)
+    if isinstance(causal, bool): raise fault(TagError, f'softmax: causal is {causal!r}', x=x, help="causal='q' names the axis of the queries")
+    query, causal = axis_of(x, causal), name_of(x, causal)
     if query == axis: raise fault(InvalidShape, f'softmax along {causal!r}, causal along {causal!r}', x=x, help='queries and keys are two axes: rename one of them')
     if isinstance(offset, bool) or not isinstance(offset, (int, np.integer)): raise fault(OptionError, f'softmax: source_offset is {offset!r}', x=x, help='a whole number: how many keys come before the first query')
     if offset < 0 or offset + x.shape[query] > x.shape[axis]:
@@ -104,7 +104,8 @@ def row_facts(x, l, axis, mask, max_bias, head, sinks, causal, source_offset):
     def per_row(a, kind):
         if not isinstance(a, np.ndarray): return np.full(x.data.size // x.shape[axis], a, kind)
         return np.asarray((a if a.shape == one_each else np.broadcast_to(a, one_each)).transpose(l.order).reshape(-1), kind)
-    if head is not None and axis_of(x, head) == axis: raise fault(InvalidShape, f'softmax along {head!r}, which is the axis of heads', x=x, help='heads and keys are two axes')
+    if head is not None: head = name_of(x, head)
+    if head == x.tags[axis]: raise fault(InvalidShape, f'softmax along {head!r}, which is the axis of heads', x=x, help='heads and keys are two axes')
     max_bias = number(max_bias, x, 'softmax')
     if not 0 <= max_bias < np.inf: raise fault(OptionError, f'softmax: max_bias is {max_bias}', x=x, help='0 for no slopes; 8 is usual')
     if max_bias and (mask is None or head is None): raise fault(InvalidShape, f'softmax: max_bias without {"a mask" if mask is None else "head"}', x=x, help="slopes multiply the mask, one for each head: mask=m, max_bias=8, head='head'")
