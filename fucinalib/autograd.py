@@ -6,8 +6,9 @@
 __all__ = ['clock', 'SMALL', 'F32', 'recording', 'blocks', 'mode', 'registry', 'Node', 'sketch', 'requires_grad',
            'set_requires_grad', 'grad', 'set_grad', 'switch', 'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled',
            'steps', 'reach', 'send', 'accept', 'Part', 'add_part', 'seed_for', 'spent_fault', 'Sample', 'Op',
-           'holds_tensor', 'many_tensors', 'op', 'facts', 'misshapen', 'caller', 'short', 'in_f32', 'refuse_gradient',
-           'GradReport', 'gradcheck', 'compare_slopes', 'custom_vjp', 'checkpoint']
+           'registered', 'by_name', 'holds_tensor', 'many_tensors', 'op', 'facts', 'misshapen', 'caller', 'short',
+           'in_f32', 'refuse_gradient', 'refuse_copy', 'set_state', 'GradReport', 'gradcheck', 'compare_slopes',
+           'custom_vjp', 'checkpoint']
 
 # %% ../nbs/03_autograd.ipynb #f3003304
 import functools, inspect, itertools, weakref
@@ -20,7 +21,7 @@ from .errors import (BackwardAlreadyRun, DTypeError, FucinaError, GradError, Gra
 from .misuse import explain
 from .modes import Block
 from .tags import align
-from .tensor import Tensor, ingest, param, patch, wrap
+from .tensor import Tensor, compact, ingest, param, patch, wrap
 
 # %% ../nbs/03_autograd.ipynb #340cd6a9
 clock = itertools.count()    # gives every node its birth number
@@ -303,6 +304,17 @@ class Op:
             else: found.append(v)
         return found
 
+# %% ../nbs/03_autograd.ipynb #b95d4e70
+def registered(name): return registry[name]
+
+def by_name(self):
+    "An operation is pickled by its name. OptionError for one of your own, which is not in the registry."
+    if registry.get(self.name) is self: return registered, (self.name,)
+    raise fault(OptionError, f'pickle of the operation {self.name}, which is not registered', help='pickle the function that calls it')
+
+Op.__reduce__ = by_name
+Op.__copy__ = Op.__deepcopy__ = lambda self, *memo: self      # there is one of each
+
 # %% ../nbs/03_autograd.ipynb #73f5c05d
 def holds_tensor(annotation):
     "Whether a parameter annotated so takes tensors: Tensor, Tensor | float, list[Tensor], ..."
@@ -403,6 +415,31 @@ def refuse_gradient(o, operands):
     for i, x in enumerate(operands):
         if isinstance(x, Tensor) and x.node is not None and mode.grad:
             raise fault(UnsupportedGradient, f'{o.name} has no gradient, and {o.operand_name(i)} requires one', **{o.operands[min(i, len(o.operands) - 1)]: x}, help='x.detach(), or compute it under no_grad()')
+
+# %% ../nbs/03_autograd.ipynb #6c02e8d1
+def refuse_copy(x, how):
+    "GradError if `x` is a result: its copy would lose the graph."
+    if x.node is not None and x.node.op is not None:
+        raise fault(GradError, f'{how} of a result of {x.node.op.name}', x=x, help='x.detach() is a constant with the same values; copy that')
+
+@patch
+def __deepcopy__(self:Tensor, memo):
+    "The values it shows, in memory of their own; of a leaf the gradient too."
+    refuse_copy(self, 'deepcopy')
+    t = Tensor(self.data.copy(), self.tags, requires_grad=self.node is not None)
+    if self.grad is not None: t.grad = self.grad.data.copy()
+    return t
+
+@patch
+def __reduce__(self:Tensor):
+    "What pickle writes: how to make the tensor, and its gradient."
+    refuse_copy(self, 'pickle')
+    grad = None if self.grad is None else compact(self.grad.data)
+    return Tensor, (compact(self.data), self.tags, None, self.node is not None), grad
+
+def set_state(self, g): self.grad = g
+
+Tensor.__setstate__ = set_state
 
 # %% ../nbs/03_autograd.ipynb #78b4547e
 class GradReport:

@@ -13,6 +13,7 @@ class DType(str):
         self = super().__new__(cls, name)
         self.np = np.dtype(np_type)
         return self
+    def __reduce__(self): return as_dtype, (str(self),)      # a copy is the type itself
     @property
     def is_float(self): return self.np.kind not in 'iub'
     @property

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['REFLECTED', 'ELSEWHERE', 'HERE', 'ingest', 'from_lists', 'ragged', 'held', 'bare', 'Tensor', 'rank_fault', 'wrap',
-           'patch', 'param', 'copy_of', 'suggest']
+           'patch', 'param', 'copy_of', 'compact', 'suggest']
 
 # %% ../nbs/02_tensor.ipynb #8687086b
 import numpy as np
@@ -202,6 +202,24 @@ def __bool__(self:Tensor):
 def __iter__(self:Tensor): raise fault(NoFirstAxis, 'a tensor has no first axis to walk along', x=self, help=f'x.unbind({self.tags[0]!r})' if self.tags else 'x.item()')
 @patch
 def __len__(self:Tensor): raise fault(NoFirstAxis, 'a tensor has one size per axis', x=self, help=f'x.size({self.tags[0]!r})' if self.tags else 'x.numel')
+
+# %% ../nbs/02_tensor.ipynb #4be09a16
+def compact(a):
+    "The values that an array shows, contiguous and free to be changed: what a copy holds."
+    return a if a.flags.carray else a.copy()
+
+@patch
+def __copy__(self:Tensor):
+    "Another tensor for the same memory, at the same place in the graph."
+    t = wrap(self.data, self.tags)
+    t.node = self.node
+    return t
+
+@patch
+def __deepcopy__(self:Tensor, memo): return wrap(self.data.copy(), self.tags)      # the next chapter adds what leaves need
+
+@patch
+def __reduce__(self:Tensor): return Tensor, (compact(self.data), self.tags)      # what pickle writes
 
 # %% ../nbs/02_tensor.ipynb #ea8ccf86
 ELSEWHERE = dict(unsqueeze='insert_axis', expand_dims='insert_axis', expand='broadcast_to', view='reshape', transpose='permute', swapaxes='permute', cat="fl.concat([x, ...], tag)", concatenate="fl.concat([x, ...], tag)",

@@ -40,6 +40,7 @@ class BlockTensor:
         self.dtype, self.activation = f, f.activation
         self.blocks = as_blocks(blocks, f, len(self.tags), shape)
 
+    def __reduce_ex__(self, protocol): return super().__reduce_ex__(max(protocol, 2))      # pickle: slots came with protocol 2
     ndim = property(lambda self: len(self.tags), doc='Number of axes.')
     shape = property(lambda self: self.blocks.shape[:-2] + (self.blocks.shape[-2] * self.dtype.elems,), doc='Logical sizes.')
     sizes = property(lambda self: dict(zip(self.tags, self.shape)), doc='Logical size of every axis by tag.')

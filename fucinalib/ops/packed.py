@@ -109,6 +109,7 @@ class PackedWeight:
     k = property(lambda self: self.shape[1], doc='Columns: size of the axis summed over.')
     nbytes = property(lambda self: sum(a.nbytes for a in self.arrays), doc='Memory in bytes.')
     sizes = property(lambda self: dict(zip(self.tags, self.shape)), doc='Size of each axis by tag.')
+    def __reduce_ex__(self, protocol): return super().__reduce_ex__(max(protocol, 2))      # pickle: slots came with protocol 2
     def __repr__(self): return f'PackedWeight {self.tags[0]}={self.n} {self.tags[1]}={self.k} {self.layout}, {8 * self.nbytes / (self.n * self.k):.3g} bits a weight'
     def _repr_html_(self): return f'<div style="{STYLE}">PackedWeight {" ".join(chip(t, n) for t, n in zip(self.tags, self.shape))} <span style="opacity:.75">{self.layout}, {8 * self.nbytes / (self.n * self.k):.3g} bits a weight</span></div>'
 

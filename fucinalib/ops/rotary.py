@@ -61,6 +61,10 @@ class RopeTable:
         first = self.positions[0]
         self.origin = int(first) if (self.positions == np.arange(first, first + len(self.positions))).all() else None      # of consecutive positions
 
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for t in (self.sin, self.cos): t.data.flags.writeable = False      # which pickle and deepcopy forget
+
     def __len__(self): return len(self.positions)
     def __repr__(self):
         where = ' '.join(map(str, self.positions)) if len(self) < 5 else f'{self.positions[0]} .. {self.positions[-1]}'
