@@ -142,7 +142,7 @@ def conv_transpose1d(x: Tensor, w: Tensor, time, tap, bias: Tensor = None, strid
     ...
 from .tensor import copy_of as copy_of
 def cos(x: Tensor) -> Tensor:
-    """The cosine."""
+    """The cosine of an angle in radians."""
     ...
 def cosine_similarity(x: Tensor, other: Tensor, tag, eps) -> Tensor:
     """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."""
@@ -183,7 +183,7 @@ def dot_ternary(x: Tensor, w: Tensor, tag) -> Tensor:
     """Product with w rounded to -1, 0, 1 times one scale. The gradient passes straight through the rounding, as if w itself had been used."""
     ...
 def dropout(x: Tensor, p, seed) -> Tensor:
-    """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed: at evaluation leave it out."""
+    """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed."""
     ...
 def einsum(x: Tensor, w: Tensor, *rest) -> Tensor:
     """Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...)."""
@@ -542,7 +542,7 @@ def silu(x: Tensor) -> Tensor:
     """x sigmoid(x), also called swish (Elfwing et al. 2017)."""
     ...
 def sin(x: Tensor) -> Tensor:
-    """The sine."""
+    """The sine of an angle in radians."""
     ...
 def situ(up: Tensor, gate: Tensor) -> Tensor:
     """25 tanh(up / 25) * 4 tanh(gate / 4) sigmoid(gate): both sides bounded."""

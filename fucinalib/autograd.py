@@ -339,9 +339,10 @@ def op(family,   # group of ops it is documented with
 def facts(call,         # an operation
           samples=(),   # to try it on
           mistakes=(),  # calls that must fail, besides those that its checks make of the samples: (kind of error, call)
+         torch=None,   # its name in torch
          ):
     "What tests, tables and pages need to know of an operation and its card need not show."
-    call.op.samples, call.op.by_hand = samples, mistakes
+    call.op.samples, call.op.by_hand, call.op.torch = samples, mistakes, torch or call.op.torch
 
 def misshapen(o, result):
     "The error for an op whose function did not return the three things it owes."

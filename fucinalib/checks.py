@@ -9,13 +9,15 @@ import inspect, operator
 from numbers import Real
 import numpy as np
 from .autograd import is_grad_enabled
-from .errors import (DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, did_you_mean,
-                     fault)
+from .dtypes import F8
+from .errors import (DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView,
+                     did_you_mean, fault)
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
 __all__ = ['Check', 'Mistake', 'real', 'numeric', 'same_type', 'axis', 'axes', 'new_axis', 'like', 'vector', 'constant',
-           'together', 'whole', 'number', 'one_of', 'flag', 'mixed', 'not_real', 'not_numeric', 'is_whole']
+           'together', 'meets', 'writable', 'whole', 'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
+           'is_whole']
 
 
 class Check:
@@ -108,9 +110,11 @@ def bound(o, sample):
 # ---- number types
 class real(Check):
     "Tensors of real numbers."
+    facts = 'else_',
+    else_ = ''      # what there is for other numbers
     def test(self, n): return f"{n}.data.dtype.kind == 'f'"
     def say(self, n, given):
-        if given[n].data.dtype.kind != 'f': raise not_real(given[n], n, n == next(iter(given)))
+        if given[n].data.dtype.kind != 'f': raise not_real(given[n], n, n == next(iter(given)), self.else_)
     def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'i8')}
 
 
@@ -131,13 +135,19 @@ class same_type(Check):
     def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'f8')}
 
 
-def not_real(x, name='x', first=True):
+def not_real(x, name='x', first=True, else_=''):
     "The error for whole numbers or truth values where real ones are due."
-    return fault(DTypeError, f'of {x.dtype}' if first else f'{name} is {x.dtype}', help=f"{name}.to('f32') computes with real numbers")
+    help = f"{name}.to('f32') computes with real numbers" + (else_ and f'; {else_}')
+    return fault(DTypeError, f'of {x.dtype}' if first else f'{name} is {x.dtype}', help=help)
+
+def floats(x, op=None):
+    "The array of x. DTypeError unless it holds real numbers."
+    if x.data.dtype.kind != 'f': raise not_real(x)
+    return x.data
 
 def not_numeric(x):
     "The error for truth values where numbers are due."
-    return fault(DTypeError, 'of truth values', help="x.to('f32') or x.to('i64') makes them 0 and 1")
+    return fault(DTypeError, 'of truth values', help="x.logical_and(y), x.logical_not() and so on; x.to('i64') makes them 0 and 1")
 
 def mixed(x, other, name='x', other_name='other'):
     "The error for two operands of different number type."
@@ -145,7 +155,40 @@ def mixed(x, other, name='x', other_name='other'):
     narrow = other_name if n == name else name
     return fault(DTypeError, f'of {x.dtype} and {other.dtype}', help=f'number types never mix silently: {narrow}.to({str(wide)!r})')
 
+def not_for(x, value, name='other'):
+    "The error for something that a tensor of x's type cannot take as a number."
+    if isinstance(value, np.ndarray):
+        return fault(DTypeError, 'with an array that has no tags', help=f'name its axes: Tensor(array, {" ".join(x.tags[-value.ndim:])!r})', **{name: value})
+    if not isinstance(value, (bool, int, float)):
+        return fault(DTypeError, f'with a {type(value).__name__}', help='the other operand is a tensor or a number', **{name: value})
+    help = 'f64 ends near 1e308; divide both sides' if x.dtype.is_float else "x.to('f32') computes with real numbers"
+    return fault(DTypeError, f'{value} is not a value of {x.dtype}', help=help)
+
 def cast(x, kind): return wrap(x.data.astype(kind), x.tags)
+
+
+class meets(Check):
+    "Tensors that meet `of` by name, or numbers of its type. `pair` of chapter 10 looks at them anyway, so nothing is tested here."
+    facts = 'of',
+    def test(self, n): return 'True'
+    def spoil(self, n, given):
+        x, other = given[self.of], given[n]
+        if not isinstance(other, Tensor): return
+        yield DTypeError, {n: cast(other, 'i8')}
+        longer = wrap(np.repeat(x.data, 3, 0)[:x.shape[0] + 1], x.tags) if x.ndim and x.shape[0] > 1 else None
+        if longer is not None: yield ShapeMismatch, {n: longer}
+
+
+class writable(Check):
+    "Tensors that may be changed in place: in no graph, of a type that computes, with memory of their own."
+    def test(self, n): return 'False'
+    def say(self, n, given):
+        x = given[n]
+        if not isinstance(x, Tensor): return
+        if x.requires_grad: raise fault(UnsupportedGradient, f'changes values in place, and {n} is in a graph', help=f'{n}.detach() has the same memory and no graph')
+        if x.data.dtype in F8: raise fault(DTypeError, f'of {x.dtype}: 8-bit numbers are for storage', help=f"{n}.to('f32') computes")
+        if not x.data.flags.writeable: raise fault(UnsupportedView, f'the memory of {n} is read-only, or one place of it is several values of {n}', help=f'{n}.materialize() has memory of its own')
+    def spoil(self, n, given): yield UnsupportedGradient, {n: Tensor(given[n], requires_grad=True)}
 
 
 # ---- axes
@@ -276,28 +319,33 @@ class whole(Check):
 
 class number(Check):
     "Real numbers `above`, from `least`, `below` or to `most` the bounds; NaN is none, infinity only where `finite=False`."
-    facts = 'above', 'least', 'below', 'most', 'finite', 'kind', 'usual'
-    above = least = below = most = None
-    finite, kind, usual = True, OptionError, None
-    SIGNS = dict(above='>', least='>=', below='<', most='<=')
+    facts = 'above', 'least', 'below', 'most', 'finite', 'kind', 'hint'
+    above = least = below = most = hint = None      # hint: what else to tell
+    finite, kind = True, OptionError
+    BOUNDS = dict(above=('>', operator.gt), least=('>=', operator.ge), below=('<', operator.lt), most=('<=', operator.le))
     WORDS = dict(above='above', least='at least', below='below', most='at most')
-    def ends(self): return [(w, getattr(self, w)) for w in self.SIGNS if getattr(self, w) is not None]
+
+    def ends(self): return [(w, getattr(self, w)) for w in self.BOUNDS if getattr(self, w) is not None]
+
     def test(self, n):
-        fine = [f'{n} {self.SIGNS[w]} {e}' for w, e in self.ends()] or [f'{n} == {n}']
+        fine = [f'{n} {self.BOUNDS[w][0]} {e}' for w, e in self.ends()] or [f'{n} == {n}']
         return ' and '.join([f'type({n}) is float', *fine] + [f'{n} - {n} == 0'] * self.finite)
+
     def say(self, n, given):
-        v = given[n]
-        usual = f'; {self.usual} is usual' if self.usual else ''
-        range = ' and '.join(f'{self.WORDS[w]} {e}' for w, e in self.ends())
-        if isinstance(v, Tensor) or not isinstance(v, (Real, np.bool_)): raise fault(OptionError, f'{n} is {shown(v)}', help=f'a number{" " * bool(range)}{range}{usual}')
+        v, words = given[n], ' and '.join(f'{self.WORDS[w]} {e}' for w, e in self.ends())
+        hint = f'; {self.hint}' if self.hint else ''
+        if isinstance(v, Tensor) or not isinstance(v, (Real, np.bool_)):
+            raise fault(DTypeError, f'{n} is {shown(v)}', help=f'{n} is a number{" " * bool(words)}{words}{hint}')
         try: real = float(v)
         except OverflowError: real = np.inf if v > 0 else -np.inf
-        holds = dict(above=operator.gt, least=operator.ge, below=operator.lt, most=operator.le)
-        if real != real or self.finite and abs(real) == np.inf or not all(holds[w](real, e) for w, e in self.ends()):
-            raise fault(self.kind, f'{n} is {v}', help=f'{n} is {range or "a finite number"}{usual}')
+        fine = all(self.BOUNDS[w][1](real, e) for w, e in self.ends())
+        if real != real or self.finite and abs(real) == np.inf or not fine:
+            raise fault(self.kind, f'{n} is {v}', help=f'{n} is {words or "a finite number"}{hint}')
+
     def spoil(self, n, given):
-        yield OptionError, {n: 'much'}
-        for w, e in self.ends(): yield self.kind, {n: e + {'above': 0., 'least': -1., 'below': 0., 'most': 1.}[w]}
+        yield DTypeError, {n: 'much'}
+        beyond = dict(above=0., least=-1., below=0., most=1.)
+        for w, e in self.ends(): yield self.kind, {n: e + beyond[w]}
 
 
 class one_of(Check):

@@ -15,7 +15,7 @@ __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatc
 
 
 # A head that begins with one of these goes on from the operation's name; any other follows a colon.
-JOINED = frozenset('of over along with without to from at between beside by has is takes gives passes needs and'.split())
+JOINED = frozenset('of over along with without to from at between beside by has is takes gives passes changes needs and'.split())
 
 
 class FucinaError(Exception):

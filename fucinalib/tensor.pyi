@@ -163,7 +163,7 @@ class Tensor:
         """A tensor that shares memory with nothing."""
         ...
     def cos(self) -> Tensor:
-        """The cosine."""
+        """The cosine of an angle in radians."""
         ...
     def cosine_similarity(self, other: Tensor, tag, eps) -> Tensor:
         """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."""
@@ -205,7 +205,7 @@ class Tensor:
         """Product with w rounded to -1, 0, 1 times one scale. The gradient passes straight through the rounding, as if w itself had been used."""
         ...
     def dropout(self, p, seed) -> Tensor:
-        """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed: at evaluation leave it out."""
+        """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed."""
         ...
     @property
     def dtype(self) -> DType: ...
@@ -524,7 +524,7 @@ class Tensor:
         """x sigmoid(x), also called swish (Elfwing et al. 2017)."""
         ...
     def sin(self) -> Tensor:
-        """The sine."""
+        """The sine of an angle in radians."""
         ...
     def situ(self, gate: Tensor) -> Tensor:
         """25 tanh(up / 25) * 4 tanh(gate / 4) sigmoid(gate): both sides bounded."""

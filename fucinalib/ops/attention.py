@@ -16,8 +16,8 @@ from ..dtypes import SHORT
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView, did_you_mean, fault
 from ..kernels.attention import attend, attend_back
 from .blocks import BlockTensor
-from .pointwise import mixed
-from .unary import floats
+from ..checks import mixed
+from ..checks import floats
 from ..tags import one_new, parse
 from ..tensor import Tensor, wrap
 
@@ -55,9 +55,9 @@ def fits(q, k, v):
         if x.shape[-1] != q.shape[-1]: raise fault(InvalidShape, f"attention: 'd' is {x.shape[-1]} in {name} and {q.shape[-1]} in q", q=q, k=k, v=v, help='queries, keys and values have one size')
         if isinstance(x, Tensor):
             cache = x.data.dtype in SHORT and x.data.dtype.itemsize == 2 and q.dtype == 'f32'
-            if x.dtype != q.dtype and not cache: raise mixed(q, x, 'attention')
+            if x.dtype != q.dtype and not cache: raise mixed(q, x)
             if cache and mode.grad and x.requires_grad: raise fault(UnsupportedGradient, f'attention: a cache of {x.dtype} has no gradient, and {name} requires one', q=q, k=k, v=v, help=f"{name}.to('f32') passes one")
-        elif q.dtype != 'f32': raise mixed(q, x, 'attention')
+        elif q.dtype != 'f32': raise mixed(q, x)
     if type(k) is not type(v) or k.dtype != v.dtype: raise fault(DTypeError, f'attention: keys of {k.dtype} and values of {v.dtype}', q=q, k=k, v=v, help=f'one number type for both: v.to({str(k.dtype)!r})')
     if k.shape != v.shape: raise fault(InvalidShape, 'attention: k and v have other sizes', q=q, k=k, v=v, help='one value for each key')
 
@@ -111,7 +111,7 @@ def heads_sink(q, sinks):
     if sinks is None: return None
     if not isinstance(sinks, Tensor) or sinks.tags != ('head',): raise fault(TagError, "attention: sinks have the one axis 'head'", q=q, sinks=sinks, help="Tensor(values, 'head')")
     if sinks.shape != q.shape[-2:-1]: raise fault(InvalidShape, f'attention: {sinks.shape[0]} sinks for {q.shape[-2]} heads', q=q, sinks=sinks, help='one score for each head')
-    if sinks.dtype != q.dtype: raise mixed(q, sinks, 'attention')
+    if sinks.dtype != q.dtype: raise mixed(q, sinks)
     return sinks.data
 
 def added(q, k, v, bias, mask, t, s, sinks):
@@ -120,7 +120,7 @@ def added(q, k, v, bias, mask, t, s, sinks):
     if not isinstance(bias, Tensor) or bias.ndim != 2: raise fault(InvalidShape, 'attention: a bias has two axes', q=q, bias=bias, help="Tensor(table, 'seq key'), a number for each query and key")
     if mask != 'bidirectional' or not all(isinstance(x, Tensor) and x.dtype == q.dtype for x in (k, v)): raise fault(OptionError, "attention: a bias goes with mask='bidirectional' and keys of the queries' number type", q=q, k=k, v=v, bias=bias, help="mask='bidirectional'; k.to('f32')")
     if mode.grad and any(isinstance(x, Tensor) and x.requires_grad for x in (q, k, v, bias, sinks)): raise fault(UnsupportedGradient, 'attention with a bias has no gradient', q=q, k=k, v=v, bias=bias, help='detach the operands, or compute under no_grad(); softmax(mask=bias) and dot have gradients')
-    if bias.dtype != q.dtype: raise mixed(q, bias, 'attention')
+    if bias.dtype != q.dtype: raise mixed(q, bias)
     table = bias.data.T if bias.tags[1] == 'seq' else bias.data
     if table.shape != (t, s): raise fault(InvalidShape, f'attention: {t} queries, {s} keys and another bias', q=q, k=k, bias=bias, help=f"sizes seq={t} key={s}")
     return table
@@ -217,7 +217,7 @@ def kda_shapes(q, k, v, g_raw, beta_raw, a_log, dt_bias, initial_state):
     "Errors of kda_recurrent; how a_log and dt_bias spread over (heads, K), and the axes of the state."
     given = dict(q=q, k=k, v=v, g_raw=g_raw, beta_raw=beta_raw, a_log=a_log, dt_bias=dt_bias)
     for name, x in given.items():
-        if x.dtype != q.dtype: raise mixed(q, x, 'kda_recurrent')
+        if x.dtype != q.dtype: raise mixed(q, x)
         if mode.grad and x.requires_grad: raise fault(UnsupportedGradient, f'kda_recurrent has no gradient, and {name} requires one', **given, help='detach the operands, or compute under no_grad()')
     if q.ndim != 3 or v.ndim != 3 or v.tags[:2] != q.tags[:2]: raise fault(TagError, "kda_recurrent: q is 'seq head k' and v 'seq head v'", **given, help='rename and permute them')
     for name, x, tags in (('k', k, q.tags), ('g_raw', g_raw, q.tags), ('beta_raw', beta_raw, q.tags[:2])):

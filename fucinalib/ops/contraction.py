@@ -14,7 +14,7 @@ from math import prod
 from typing import NamedTuple
 import numpy as np
 from ..kernels.pointwise import quiet
-from .pointwise import mixed
+from ..checks import mixed
 from .reductions import along, lanes, total
 from .. import kernels
 from ..autograd import Sample, op
@@ -247,7 +247,7 @@ def suits(x, w):
 def unsuited(op, x, w):
     "The error for two operands that `suits` refuses."
     if x.dtype == w.dtype: return fault(DTypeError, f'{op} of {x.dtype} values, which are only stored', x=x, w=w, help="x.to('f32') computes with them")
-    return mixed(x, w, op, 'w')
+    return mixed(x, w, 'x', 'w')
 
 def clash(op, x, w, tag, name='w'):
     "The error for two sizes of one shared axis."
@@ -333,7 +333,7 @@ def add_dot(x:Tensor,    # has the tags of the product, in its order
     out = dot_tags(a.tags, w.tags, joined)
     if out is None: raise lacking('add_dot', a, w, joined)
     if x.tags != out: raise fault(TagError, f'add_dot: the product has the axes {" ".join(out)}', x=x, a=a, w=w, help='x.add(a.dot(w, ...)) meets by name and broadcasts')
-    if x.data.dtype != a.data.dtype: raise mixed(x, a, 'add_dot', 'a')
+    if x.data.dtype != a.data.dtype: raise mixed(x, a, 'x', 'a')
     if not x.dtype.is_float: raise fault(DTypeError, f'add_dot of {x.dtype}', x=x, help='x.add(a.dot(w, ...)) adds up in i64')
     y, _, rules = linked('add_dot', a, w, out)
     if y.shape != x.shape:

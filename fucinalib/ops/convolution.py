@@ -18,9 +18,9 @@ from .. import kernels
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
 from ..errors import DTypeError, GradientPreparedConv2dUnsupported, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
-from .pointwise import mixed
+from ..checks import mixed
 from .reductions import lanes
-from .unary import floats
+from ..checks import floats
 from ..tags import align, axis_of, parse, replaced
 from ..tensor import Tensor, wrap
 
@@ -229,7 +229,7 @@ def past(x, state, order, rows):
     "The values before x as an array ordered like (others, time, channel). InvalidDataLength unless there are `rows` of them."
     if not isinstance(state, Tensor): state = Tensor(state, x.tags, None if isinstance(state, np.ndarray) else x.dtype)
     if set(state.tags) != set(x.tags): raise fault(TagError, 'conv1d: the state is not like x', x=x, state=state, help=f'the axes of x, {" ".join(x.tags)!r}, with the values before it')
-    if state.dtype != x.dtype: raise mixed(x, state, 'conv1d', 'state')
+    if state.dtype != x.dtype: raise mixed(x, state, 'x', 'state')
     a = align(state.data, state.tags, x.tags)
     want = [rows if i == order[-2] else n for i, n in enumerate(x.shape)]
     if list(a.shape) != want: raise fault(InvalidDataLength, f'conv1d: a state of {a.shape[order[-2]]} rows', x=x, state=state, help=f'dilation * (taps - 1) = {rows} rows, oldest first, other sizes as in x')
@@ -274,7 +274,7 @@ def conv1d(x:Tensor,      # an axis to slide along, one with channels, and any o
     floats(x, 'conv1d')
     stride, dilation, groups = at_least_1('conv1d', stride=stride, dilation=dilation, groups=groups)
     order, spots, tags = roles('conv1d', x, w, time, tap, groups)
-    if x.dtype != w.dtype: raise mixed(x, w, 'conv1d', 'w')
+    if x.dtype != w.dtype: raise mixed(x, w, 'x', 'w')
     if padding and causal: raise fault(OptionError, 'conv1d: padding and causal', x=x, help='causal pads before the beginning, as much as the window needs')
     if state is not None and not causal: raise fault(OptionError, 'conv1d: a state, but not causal', x=x, help='causal=True; only then is there a past')
     if isinstance(padding, bool) or not hasattr(padding, '__index__') or padding < 0: raise fault(InvalidShape, f'conv1d: padding is {padding!r}', help='padding is a whole number, at least 0')
@@ -298,7 +298,7 @@ def row_of(op, x, b, tag, size, name='bias'):
     "The array of a vector along `tag`. TagError, ShapeMismatch, DTypeError if it is none."
     if not isinstance(b, Tensor) or b.tags != (tag,): raise fault(TagError, f'{op}: {name} has the one axis {tag!r}', x=x, **{name: b}, help=f'Tensor(values, {tag!r})')
     if b.shape[0] != size: raise fault(ShapeMismatch, f'{op} over {tag!r}: sizes differ', x=x, **{name: b}, help=f'{name} has {b.shape[0]} values, {tag!r} is {size}')
-    if b.dtype != x.dtype: raise mixed(x, b, op, name)
+    if b.dtype != x.dtype: raise mixed(x, b, 'x', name)
     return b.data
 
 @op('convolution', torch='torch.nn.functional.conv_transpose1d',
@@ -322,7 +322,7 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
         if isinstance(n, bool) or not hasattr(n, '__index__') or n < 0: raise fault(InvalidShape, f'conv_transpose1d: {name} is {n!r}', help=f'{name} is a whole number, at least 0')
     order, (k, i, o), tags = roles('conv_transpose1d', x, w, time, tap)
     if o is None: raise fault(TagError, 'conv_transpose1d: w has no output channels', x=x, w=w, help='input channels, output channels and taps')
-    if x.dtype != w.dtype: raise mixed(x, w, 'conv_transpose1d', 'w')
+    if x.dtype != w.dtype: raise mixed(x, w, 'x', 'w')
     n, c, taps, outs = x.shape[order[-2]], x.shape[order[-1]], w.shape[k], w.shape[o]
     if w.shape[i] != c: raise fault(ShapeMismatch, f'conv_transpose1d over {w.tags[i]!r}: sizes differ', x=x, w=w, help=f'{c} in x, {w.shape[i]} in w')
     length = (n - 1) * stride + taps - 2 * padding + output_pad
@@ -408,7 +408,7 @@ def fitting(x, w, bias, stride, padding, groups):
     c, o = x.shape[-1], w.shape[0]
     if groups < 1 or c % groups or o % groups: raise fault(ShapeMismatch, f'conv2d: {c} input and {o} output channels in {groups} groups', x=x, w=w, help='groups divides both')
     if w.shape[3] != c // groups: raise fault(ShapeMismatch, f'conv2d: w looks at {w.shape[3]} channels, x has {c}' + (f' in {groups} groups' if groups > 1 else ''), x=x, w=w, help=f'the last axis of w is {c // groups} here' if c % w.shape[3] or groups > 1 else f'groups={c // w.shape[3]}, or a weight with {c}')
-    if x.dtype != w.dtype: raise mixed(x, w, 'conv2d', 'w')
+    if x.dtype != w.dtype: raise mixed(x, w, 'x', 'w')
     return stride, padding, parse(replaced(x, x.tags[-1], w.tags[0])), None if bias is None else row_of('conv2d', x, bias, w.tags[0], o)
 
 # %% ../../nbs/23_convolution.ipynb #996f6202

@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd import custom_vjp
 from ..errors import DTypeError, GradError, OptionError, fault
 from .pointwise import pair
-from .unary import floats
+from ..checks import floats
 from ..tensor import Tensor
 
 # %% ../../nbs/11b_elemental.ipynb #a9adefb6
@@ -76,7 +76,7 @@ def lifted(f, operands, rules):
         return y, x.tags, (lambda g: slopes[0](a.dtype, a, y, g, **extra),)
     def two(x, other, **extra):
         kind = floats(x, forward.name).dtype
-        a, b, tags, *folds = pair(x, other, forward.name)
+        a, b, tags, *folds = pair(x, other)
         a, b = np.broadcast_arrays(a, np.asarray(b, kind))
         y = forward(kind, a, b, **extra)
         return y, tags, tuple([fold and (lambda g, slope=slope, fold=fold: fold(slope(kind, a, b, y, g, **extra))) for slope, fold in zip(slopes, folds)])

@@ -11,7 +11,7 @@ from .. import kernels
 from ..autograd import Sample, op
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from .pointwise import pair
-from .unary import floats
+from ..checks import floats
 from ..tags import axis_of, replaced
 from ..tensor import Tensor
 
@@ -30,7 +30,7 @@ def gated_by(name, up, gate):
     f, back = gate_named(name, up, 'gated', GATES)
     floats(up, name)
     if not isinstance(gate, Tensor): raise fault(DTypeError, f'{name}: the gate is a {type(gate).__name__}', up=up, gate=gate, help='a tensor; for a constant gate use x * number')
-    a, b, tags, fold_up, fold_gate = pair(up, gate, name)
+    a, b, tags, fold_up, fold_gate = pair(up, gate)
     if a.shape != b.shape:
         shape = np.broadcast_shapes(a.shape, b.shape)
         a, b = np.broadcast_to(a, shape), np.broadcast_to(b, shape)

@@ -16,7 +16,7 @@ from .. import kernels
 from ..autograd import Sample, op
 from ..errors import DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, fault
 from .masks import like, truth
-from .pointwise import mixed
+from ..checks import mixed
 from ..tags import axis_of, name_of, one_new, replaced
 from ..tensor import Tensor
 
@@ -97,7 +97,7 @@ def take_along_axis(x:Tensor,  # any tags
 # %% ../../nbs/16_indexing.ipynb #fcf0d245
 def scattered(x, op, tag, indices, source, kernel):
     "A copy of x after `kernel` has put `source` at its positions, with the axis and the positions."
-    if x.dtype != source.dtype: raise mixed(x, source, op)
+    if x.dtype != source.dtype: raise mixed(x, source)
     axis, at = along_positions(x, op, tag, indices, source)
     at, out = middle(at, axis), np.array(middle(x.data, axis))
     return kernel(out, at, middle(source.data, axis)).reshape(x.shape), axis, at
@@ -137,7 +137,7 @@ def last_written(at, n):
 # %% ../../nbs/16_indexing.ipynb #94d34e22
 def fits(x, op, tag, update, count, axis):
     "ShapeMismatch unless `update` is like x with `count` entries along the axis `tag`."
-    if x.dtype != update.dtype: raise mixed(x, update, op)
+    if x.dtype != update.dtype: raise mixed(x, update)
     want = x.shape[:axis] + (count,) + x.shape[axis + 1:]
     if update.tags != x.tags or update.shape != want:
         raise fault(ShapeMismatch, f'{op} over {tag!r}: the update does not fit', x=x, update=update, help=f'tags {" ".join(x.tags)!r}, sizes {want}')
@@ -268,7 +268,7 @@ def masked_scatter(x:Tensor,       # any tags
                   )->Tensor:
     "x with `values` at the marked places, in reading order."
     m, n = marks(x, mask, 'masked_scatter')
-    if values.dtype != x.dtype: raise mixed(x, values, 'masked_scatter')
+    if values.dtype != x.dtype: raise mixed(x, values)
     if values.data.size != n: raise fault(InvalidShape, f'masked_scatter: {values.data.size} values for {n} marked places', x=x, mask=mask, values=values, help='mask.sum() counts the places')
     size = values.shape
     return written(x.data, m, values.data.reshape(-1)), x.tags, (lambda g: written(g, m, 0), lambda g: g[m].reshape(size))

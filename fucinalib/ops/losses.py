@@ -17,9 +17,9 @@ from ..autograd import Sample, mode, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from ..kernels.losses import sure
 from ..kernels.pointwise import quiet
-from .pointwise import mixed
+from ..checks import mixed
 from .reductions import lanes
-from .unary import floats
+from ..checks import floats
 from ..tags import align, axis_of, locate, renaming, union, without
 from ..tensor import Tensor
 
@@ -175,7 +175,7 @@ def linear_operands(x, weight, op):
     "The two arrays of x @ weight.T with the last axis of both in common, x as a matrix."
     floats(x, op)
     if not isinstance(weight, Tensor): raise fault(DTypeError, f'{op}: the weight is a {type(weight).__name__}', x=x, help="a tensor 'class shared' of real numbers")
-    if weight.dtype != x.dtype: raise mixed(x, weight, op, 'weight')
+    if weight.dtype != x.dtype: raise mixed(x, weight, 'x', 'weight')
     if weight.ndim != 2: raise fault(TagError, f'{op}: a weight has two axes', x=x, weight=weight, help='classes first, then the axis it shares with x')
     if not x.ndim or x.tags[-1] != weight.tags[1]: raise fault(TagError, f'{op}: the last axis of x is not the last of the weight', x=x, weight=weight, help='the shared axis comes last on both; permute brings it there')
     if weight.tags[0] in x.tags: raise fault(TagError, f'{op}: x has an axis {weight.tags[0]!r} too', x=x, weight=weight, help=renaming('x', weight.tags[0], weight.tags[0] + '2'))
@@ -310,7 +310,7 @@ def target_for(x, target, op):
     if set(target.tags) != set(x.tags): raise fault(ShapeMismatch, f'{op}: the target has other axes than x', x=x, target=target, help='nothing is broadcast here: target.broadcast_to repeats it, x.squeeze removes an axis of size 1')
     t = align(target.data, target.tags, x.tags)
     if t.shape != x.shape: raise fault(ShapeMismatch, f'{op}: sizes differ', x=x, target=target, help='a target has one value for each of x; nothing is broadcast here')
-    if target.dtype != x.dtype: raise mixed(x, target, op, 'target')
+    if target.dtype != x.dtype: raise mixed(x, target, 'x', 'target')
     return t
 
 def paired(x, target, op, reduction, kernel, dx, dt, *numbers):

@@ -15,7 +15,8 @@ from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from .construction import measure
-from .pointwise import mixed, number
+from ..checks import mixed
+from .pointwise import as_number
 from ..tags import locate, parse, without
 from ..tensor import Tensor, patch
 
@@ -41,13 +42,13 @@ def compared(name, x, other):
 def other_side(x, other, op):
     "What x is compared with: an array like its own, or a number of its type."
     if isinstance(other, Tensor):
-        if other.data.dtype != x.data.dtype: raise mixed(x, other, op)
+        if other.data.dtype != x.data.dtype: raise mixed(x, other)
         return like(x, other, op)
     if x.data.dtype.kind == 'b':
         if isinstance(other, (bool, np.bool_)): return bool(other)
         raise fault(DTypeError, f'{op} of truth values and a {type(other).__name__}', x=x, other=other, help='compare with True or False, or with another bool tensor')
     if x.data.dtype.kind in 'iu' and isinstance(other, (int, np.integer)): return int(other)      # of any magnitude, compared exactly
-    return number(other, x, op)
+    return as_number(other, x)
 
 # %% ../../nbs/12_masks.ipynb #322950eb
 @op('mask', samples=COMPARED, mistakes=UNLIKE, differentiable=False, torch='torch.lt')
@@ -202,10 +203,10 @@ def where(x:Tensor,            # any tags; what is taken where the mask is true
 
 def choice(other, x, op):
     "The other side of a choice, as an array like x or a number of its type."
-    if not isinstance(other, Tensor): return bool(other) if x.data.dtype.kind == 'b' and isinstance(other, (bool, np.bool_)) else number(other, x, op)
+    if not isinstance(other, Tensor): return bool(other) if x.data.dtype.kind == 'b' and isinstance(other, (bool, np.bool_)) else as_number(other, x)
     if other.data.dtype == x.data.dtype: return like(x, other, op)
     if x.data.dtype.kind == 'b' and other.data.dtype.kind != 'b': raise fault(DTypeError, f'{op} of bool and {other.dtype}', x=x, other=other, help='the values come first: values.where(mask, other)')
-    raise mixed(x, other, op)
+    raise mixed(x, other)
 
 # %% ../../nbs/12_masks.ipynb #484d92ae
 @op('mask', samples=[Sample('row=2 col=3', lambda: Tensor([[True, False, True], [False, False, True]], 'row col'), 0.)], torch='torch.masked_fill',

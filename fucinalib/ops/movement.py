@@ -13,7 +13,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import Part, Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault
-from .pointwise import number
+from .pointwise import as_number
 from .structure import ALL, strided, whole, writable_diagonal
 from ..tags import align, axis_of, locate, one_new, parse, without
 from ..tensor import Tensor, ingest
@@ -89,7 +89,7 @@ def filler(x, op, value):
     "`value` as one that x can hold."
     if x.dtype.is_bool and isinstance(value, (bool, np.bool_)): return bool(value)
     if x.dtype.is_bool: raise fault(DTypeError, f'{op}: {value!r} is not a truth value', x=x, help='value=False or value=True')
-    return number(value, x, op)
+    return as_number(value, x)
 
 def framed(a, frame, value):
     "`a` with (before, after) values added to, or where negative cut from, each of its axes; and the two indices that say what went where."

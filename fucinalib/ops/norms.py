@@ -12,9 +12,9 @@ from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from ..kernels.pointwise import quiet
-from .pointwise import mixed
+from ..checks import mixed
 from .reductions import lanes
-from .unary import floats
+from ..checks import floats
 from ..tags import axis_of, name_of, parse
 from ..tensor import Tensor
 
@@ -32,7 +32,7 @@ def per_column(x, op, tag, **given):
         if t is None: found.append(None); continue
         if not isinstance(t, Tensor) or t.tags != (tag,): raise fault(TagError, f'{op}: {name} has the one axis {tag!r}', x=x, **{name: t}, help=f'Tensor(values, {tag!r})')
         if t.shape != (x.size(tag),): raise fault(ShapeMismatch, f'{op} over {tag!r}: sizes differ', x=x, **{name: t}, help=f'{tag!r} is {x.size(tag)} in x')
-        if t.dtype != x.dtype: raise mixed(x, t, op, name)
+        if t.dtype != x.dtype: raise mixed(x, t, 'x', name)
         found.append(t.data)
     return found
 

@@ -53,7 +53,7 @@ def whole(x, other, op):
     "Both arrays lined up and the tags of the result; DTypeError unless they are whole numbers."
     if x.data.dtype.kind not in 'iu':
         raise fault(DTypeError, f'{op} of {x.dtype}', x=x, other=other, help='x.logical_and(y) and so on combine truth values' if x.dtype.is_bool else "whole numbers only: x.to('i64'), or x.div(other).floor() for real ones")
-    a, b, tags, *_ = pair(x, other, op)
+    a, b, tags, *_ = pair(x, other)
     return a, np.asarray(b, a.dtype), tags
 
 # %% ../../nbs/24_numbers.ipynb #74d20d57
@@ -129,8 +129,8 @@ def bit_xor(x:Tensor,            # whole numbers
 
 # %% ../../nbs/24_numbers.ipynb #4d6e56e0
 Tensor.__floordiv__, Tensor.__mod__ = div_floor, mod
-Tensor.__rfloordiv__ = lambda self, other: div_floor(lift(other, self, 'div_floor'), self)
-Tensor.__rmod__ = lambda self, other: mod(lift(other, self, 'mod'), self)
+Tensor.__rfloordiv__ = lambda self, other: div_floor(lift(other, self), self)
+Tensor.__rmod__ = lambda self, other: mod(lift(other, self), self)
 Tensor.__divmod__ = lambda self, other: (div_floor(self, other), mod(self, other))
 
 # %% ../../nbs/24_numbers.ipynb #6eff91bd

@@ -18,8 +18,8 @@ from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, fault
 from ..kernels import reductions as blocks
 from ..kernels.masked import masked_sum_columns
 from ..kernels.pointwise import quiet
-from .pointwise import number
-from .unary import floats
+from .pointwise import as_number
+from ..checks import floats
 from ..tags import locate
 from ..tensor import Tensor
 
@@ -270,7 +270,7 @@ def selection(x, op, mask):
 
 def filled(x, op, y, none, empty):
     "y with `empty` where nothing was selected."
-    return y if empty is None else np.where(none, y.dtype.type(number(empty, x, op)), y)
+    return y if empty is None else np.where(none, y.dtype.type(as_number(empty, x)), y)
 
 # %% ../../nbs/13_reductions.ipynb #d557c1e8
 def added(x, op, axes, mask):

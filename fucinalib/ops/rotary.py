@@ -15,7 +15,7 @@ from .. import kernels
 from ..autograd import Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from .construction import whole
-from .unary import floats
+from ..checks import floats
 from ..tags import axis_of
 from ..tensor import Tensor, wrap
 

@@ -13,9 +13,10 @@ from ..errors import DTypeError, InvalidShape, ShapeMismatch, TagError, did_you_
 from ..kernels.pointwise import quiet
 from ..kernels.scans import segment_spread
 from .. import kernels
-from .pointwise import fold, mixed
+from ..checks import mixed
+from .pointwise import fold
 from .reductions import along, lanes
-from .unary import floats
+from ..checks import floats
 from ..tags import align, axis_of, name_of
 from ..tensor import Tensor
 
@@ -80,7 +81,7 @@ def decays(x, decay):
     for t in decay.tags:
         if t not in x.tags: raise fault(TagError, f'linear_recurrence: x has no axis {t!r}', x=x, decay=decay, help=did_you_mean(t, x.tags, 'the axes of x are'))
         if decay.size(t) not in (1, x.size(t)): raise fault(ShapeMismatch, f'linear_recurrence over {t!r}: sizes differ', x=x, decay=decay, help=f'{t!r} is {x.size(t)} in x, so {x.size(t)} or 1 in the decay')
-    if decay.dtype != x.dtype: raise mixed(x, decay, 'linear_recurrence', 'decay')
+    if decay.dtype != x.dtype: raise mixed(x, decay, 'x', 'decay')
     return align(decay.data, decay.tags, x.tags)
 
 def start(x, tag, initial):
@@ -90,7 +91,7 @@ def start(x, tag, initial):
     if set(initial.tags) != set(left): raise fault(TagError, f'linear_recurrence: the initial state has other axes than x without {tag!r}', x=x, initial=initial, help=f'it needs {" ".join(left) or "no axes"}')
     for t in left:
         if initial.size(t) != x.size(t): raise fault(ShapeMismatch, f'linear_recurrence over {t!r}: sizes differ', x=x, initial=initial, help=f'{t!r} is {x.size(t)} in x and {initial.size(t)} in the initial state')
-    if initial.dtype != x.dtype: raise mixed(x, initial, 'linear_recurrence', 'initial')
+    if initial.dtype != x.dtype: raise mixed(x, initial, 'x', 'initial')
     return align(initial.data, initial.tags, left), left
 
 # %% ../../nbs/13a_scans.ipynb #d22e23e3

@@ -15,7 +15,7 @@ from ..autograd import Sample, custom_vjp, op
 from ..errors import IndexOutOfBounds, InvalidShape, TagError, UnsupportedGradient, fault
 from .construction import at
 from .indexing import middle
-from .unary import floats
+from ..checks import floats
 from ..tags import axis_of, one_new, parse, replaced, without
 from ..tensor import Tensor, wrap
 

@@ -11,9 +11,9 @@ import numpy as np
 from .. import kernels
 from ..autograd import Sample, is_grad_enabled, op
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, did_you_mean, fault
-from .pointwise import number
+from .pointwise import as_number
 from .reductions import lanes
-from .unary import floats
+from ..checks import floats
 from ..tags import align, axis_of, name_of
 from ..tensor import Tensor
 
@@ -106,7 +106,7 @@ def row_facts(x, l, axis, mask, max_bias, head, sinks, causal, source_offset):
         return np.asarray((a if a.shape == one_each else np.broadcast_to(a, one_each)).transpose(l.order).reshape(-1), kind)
     if head is not None: head = name_of(x, head)
     if head == x.tags[axis]: raise fault(InvalidShape, f'softmax along {head!r}, which is the axis of heads', x=x, help='heads and keys are two axes')
-    max_bias = number(max_bias, x, 'softmax')
+    max_bias = as_number(max_bias, x)
     if not 0 <= max_bias < np.inf: raise fault(OptionError, f'softmax: max_bias is {max_bias}', x=x, help='0 for no slopes; 8 is usual')
     if max_bias and (mask is None or head is None): raise fault(InvalidShape, f'softmax: max_bias without {"a mask" if mask is None else "head"}', x=x, help="slopes multiply the mask, one for each head: mask=m, max_bias=8, head='head'")
     constant(x, mask=mask, sinks=sinks)
@@ -147,7 +147,7 @@ def softmax(x:Tensor,           # scores, any tags
            )->Tensor:
     "exp(x) / sum exp(x) along `tag`; a row of -inf gives NaN. Unlike a mask of truth values, `mask` is added; unlike `attention`, causal counts from the first key."
     l, axis = one_axis(x, 'softmax', tag)
-    scale = number(scale, x, 'softmax')
+    scale = as_number(scale, x)
     if scale == 1 and mask is sinks is causal is head is None and not max_bias and not source_offset:
         y = run('softmax_{}', l, x.data)
         return y, x.tags, (lambda g: run('softmax_{}_backward', l, g, y), None, None)
