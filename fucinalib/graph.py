@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['HOW', 'INK', 'FAINT', 'LINE', 'CARD', 'PAPER', 'WARM', 'COLD', 'WARM_CARD', 'COLD_CARD', 'SKIN', 'PAGE', 'FONT',
            'OVERALL', 'NODES', 'ARROWS', 'PERIOD', 'LIMIT', 'LOOKS', 'NoRenderer', 'renderer', 'clear', 'sheet', 'fit',
-           'dress', 'Picture', 'ready', 'say', 'note', 'flow', 'stack', 'table', 'matrix', 'operands', 'is_node', 'key',
-           'as_box', 'held_by', 'variables', 'stretch', 'entry', 'repeats', 'fold', 'likeness', 'folded', 'held',
-           'TimedNode', 'Rules', 'stopwatch', 'timed', 'quantity', 'duration', 'volume', 'Draft', 'choose', 'box_rows',
-           'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step', 'time_rows', 'arrow', 'draw_items',
-           'draw_arrows', 'left_out', 'draw', 'totals']
+           'dress', 'Picture', 'ready', 'spelled', 'clipped', 'say', 'note', 'flow', 'stack', 'table', 'matrix',
+           'operands', 'is_node', 'key', 'as_box', 'held_by', 'variables', 'stretch', 'entry', 'repeats', 'fold',
+           'likeness', 'folded', 'held', 'TimedNode', 'Rules', 'stopwatch', 'timed', 'quantity', 'duration', 'volume',
+           'Draft', 'choose', 'box_rows', 'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step',
+           'time_rows', 'arrow', 'draw_items', 'draw_arrows', 'left_out', 'draw', 'totals']
 
 # %% ../nbs/04_graph.ipynb #3a9af62e
-import html, os, re, shutil, sys, sysconfig
+import html, os, re, shutil, sys, sysconfig, unicodedata
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from time import perf_counter
@@ -30,9 +30,11 @@ HOW = 'to see this drawn: pip install graphviz-pure; or install Graphviz (apt, b
 class NoRenderer(FucinaError, RuntimeError): "No program that draws pictures was found."
 
 def renderer():
-    "The program that draws DOT: `dot`, or the one in the graphviz-pure package; None if there is neither."
-    beside = os.pathsep.join([sysconfig.get_path('scripts'), os.path.dirname(sys.executable)])
-    return shutil.which('dot') or shutil.which('graphviz-pure') or shutil.which('graphviz-pure', path=beside)
+    "The program that draws DOT: what FUCINALIB_RENDERER names, or `dot`, or that of the graphviz-pure package; None if there is none."
+    wanted, beside = os.environ.get('FUCINALIB_RENDERER'), [sysconfig.get_path('scripts'), os.path.dirname(sys.executable)]
+    places = None, os.pathsep.join(beside)      # None: PATH
+    found = [shutil.which(name, path=p) for name in ([wanted] if wanted else ['dot', 'graphviz-pure']) for p in places]
+    return next(filter(None, found), None)
 
 # %% ../nbs/04_graph.ipynb #a5048581
 INK, FAINT, LINE, CARD, PAPER = '#24292f', '#70757b', '#868b92', '#f6f6f3', '#ffffff'
@@ -120,12 +122,20 @@ def ready():
     "Tell graphviz which program draws. NoRenderer if there is none."
     program = renderer()
     if program is None: raise fault(NoRenderer, 'no program that draws pictures was found', help=HOW)
-    graphviz.backend.dot_command.DOT_BINARY = Path('dot' if shutil.which('dot') else program)
+    graphviz.backend.dot_command.DOT_BINARY = Path(program)
 
 # %% ../nbs/04_graph.ipynb #449572ac
+def spelled(c):
+    "A character as Python spells it, if a picture has no way to hold it or it would turn the text around it."
+    bare = unicodedata.category(c) not in ('Cc', 'Cf', 'Cs', 'Zl', 'Zp') and c not in '\ufffe\uffff'
+    return c if bare or c in '\u200c\u200d' else c.encode('unicode_escape').decode()     # joiners belong to the letters beside them
+
+def clipped(text): return text if len(text) <= 60 else f'{text[:29]}…{text[-30:]}'
+
 def say(text, color=INK, bold=False, size=None):
-    "A piece of text in a label."
-    t = html.escape(str(text), quote=False)
+    "A piece of text in a label, shown as it is."
+    t = ''.join(map(spelled, str(text))).replace('\\', '\\\\')      # DOT takes \\ for a backslash, and \N for the name of the node
+    t = html.escape(t, quote=False)
     size = f' POINT-SIZE="{size}"' if size else ''
     return f'<FONT COLOR="{color}"{size}>{f"<B>{t}</B>" if bold else t}</FONT>'
 
@@ -378,7 +388,7 @@ def choose(d):
 def box_rows(d, x, name='', role='', times=1):
     "The lines in the box of `x`; for a box that stands for several no values."
     want, tiny = d.want, x.value is not None and times == 1
-    head = [say(name, bold=True)] * bool(name) + [note(role)] * bool(role)
+    head = [say(clipped(name), bold=True)] * bool(name) + [note(role)] * bool(role)
     if role and times > 1: head.append(say(f'× {times}', WARM, bold=True))
     lines = [' '.join(head), flow(x.tags, x.shape)]
     if tiny and want.values is not False: lines.append(matrix(x.value))
@@ -432,7 +442,7 @@ def draw_step(d, where, i, times):
     n, want = d.steps[i], d.want
     for p in operands(n): draw_leaf(d, p)
     words = [d.number(p) for p in operands(n)]
-    name = ' '.join([w for w in words[:1] if w] + [n.op.name] + [w for w in words[1:] if w])
+    name = ' '.join([w for w in words[:1] if w] + [clipped(n.op.name)] + [w for w in words[1:] if w])
     lines = [say(name)] + time_rows(d, i)
     if want.bytes and n.rules and (kept := sum(held(n.rules).values())): lines.append(note(f'keeps {volume(kept)}'))
     d.id[i], label = f'op{i}', stack(lines) if len(lines) > 1 else f'<{lines[0]}>'

@@ -57,7 +57,7 @@ class Product:
 
     def _repr_html_(self):
         cell = 'padding:.05em .8em .05em 0;text-align:left;border:none;background:none;vertical-align:top'
-        rows = ''.join(f'<tr style="background:none"><td style="{cell};opacity:.7">{name}</td><td style="{cell}">{_html.escape(text)}</td></tr>' for name, text in self.lines)
+        rows = ''.join(f'<tr style="background:none"><td style="{cell};opacity:.7">{_html.escape(name)}</td><td style="{cell}">{_html.escape(text)}</td></tr>' for name, text in self.lines)
         return f'<div style="{STYLE};margin:.3em 0 1em"><b>{_html.escape(self.title)}</b>{self.svg()}<table style="border-collapse:collapse;{STYLE}">{rows}</table></div>'
 
     def svg(self):

@@ -37,7 +37,7 @@ class OpTable:
         line = lambda kind, r: '<tr>' + ''.join(cell(kind, c) for c in r) + '</tr>'
         return f'<table><thead>{line("th", self.head)}</thead><tbody>{"".join(line("td", r) for r in self.rows)}</tbody></table>'
     def _repr_markdown_(self):
-        bar = lambda r: '| ' + ' | '.join(c.replace('|', '\\|') for c in r) + ' |'
+        bar = lambda r: '| ' + ' | '.join(c.replace('|', '\\|').replace('<', '\\<') for c in r) + ' |'
         return '\n'.join([bar(self.head), bar(['---'] * len(self.head)), *map(bar, self.rows)])
 
 

@@ -111,9 +111,10 @@ def chip(tag, n=None):
 def html(x):
     "One line of facts; under it the values as a small table, or as heat maps of the last two axes if there are many."
     a, (text, warning) = x.data, stats(x.data)
-    if a.ndim == 0: return f'<div style="{STYLE}"><b>{number(a[()])}</b> &nbsp;<span style="{FAINT}">{" ".join(w for w in (str(x.dtype), origin(x)) if w)}</span></div>'
+    made = f'<span style="{FAINT}">{_html.escape(" ".join(w for w in (str(x.dtype), origin(x)) if w))}</span>'
+    if a.ndim == 0: return f'<div style="{STYLE}"><b>{number(a[()])}</b> &nbsp;{made}</div>'
     few = max(a.shape[-2:]) <= CELLS
-    facts = [chip(t, n) for t, n in zip(x.tags, a.shape)] + [f'<span style="{FAINT}">{_html.escape(" ".join(w for w in (str(x.dtype), origin(x)) if w))}</span>']
+    facts = [chip(t, n) for t, n in zip(x.tags, a.shape)] + [made]
     if a.size > 1 and not (a.ndim == 1 and few): facts.append(f'<span style="{FAINT}">{_html.escape(text)}</span>')
     if warning and a.size > 1: facts.append(f'<b style="{ink(BAD)}">{warning}</b>')
     draw = grid if few else heat
@@ -208,7 +209,7 @@ class Mistake:
         told = tinted(text)
         if len(told) > MOST - 500: told = _html.escape(text[:1000]) + '…'
         return (f'<pre style="{STYLE};border:0;border-left:3px solid {BAD};padding:.3em .8em;margin:.3em 0;background:none;color:inherit;white-space:pre-wrap">'
-                f'<b style="{ink(BAD)}">{type(self.error).__name__}</b>: {told}</pre>')
+                f'<b style="{ink(BAD)}">{_html.escape(type(self.error).__name__)}</b>: {told}</pre>')
 
 def tinted(message):
     "An error message as HTML: axis names in their colours, the help line set off."

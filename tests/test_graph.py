@@ -1,8 +1,10 @@
 """Pictures of computations: what is drawn, what is folded, what is cut, and that nothing is changed."""
-import gc, os, re, subprocess, sys, time, weakref
+import gc, os, re, shutil, subprocess, sys, time, weakref
+from xml.etree import ElementTree
 import numpy as np
 import pytest
 import graphviz
+from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib import Tensor, param
 from fucinalib.autograd import Node, reach
@@ -101,6 +103,43 @@ def test_names_by_hand_win_and_markup_is_escaped(product):
     line, = nodes(loss.graph(**{'layers[0].w < "b" & c': w}), 'parameter').values()
     assert 'layers[0].w &lt; "b" &amp; c' in line
     assert '<svg' in loss.graph(**{'a<b>&"c': w})._repr_svg_()
+
+RENDERERS = ['graphviz-pure', pytest.param('dot', marks=pytest.mark.skipif(not shutil.which('dot'), reason='no dot'))]
+
+def written(svg):
+    "The texts of a picture as a browser shows them, joined."
+    root = ElementTree.fromstring(svg)
+    return ''.join(t.text or '' for t in root.iter('{http://www.w3.org/2000/svg}text')).replace('\xa0', ' ')
+
+SHOWN = [(r'model\Net', r'model\Net'), (r'a\G', r'a\G'), (r'\\two\\', r'\\two\\'), (r'\E\H\L\T\l\r\n', r'\E\H\L\T\l\r\n'),
+         ('a\x0bb', r'a\x0bb'), ('\x1b[1m', r'\x1b[1m'), ('nul\x00', r'nul\x00'), ('\x7f\x85', r'\x7f\x85'), ('\ud800', r'\ud800'),
+         ('\uffff', r'\uffff'), ('two\nlines\tand', r'two\nlines\tand'), ('<b>&amp;"\'</b>', '<b>&amp;"\'</b>'), ('-->', '-->'),
+         ('<title>x</title>', '<title>x</title>'), ('&#92;N &lt;', '&#92;N &lt;'), (']]>', ']]>'), ('🙂👨\u200d👩', '🙂👨\u200d👩'),
+         ('وزن', 'وزن'), ('rtl\u202e', r'rtl\u202e'), ('fill="#c6516a"', 'fill="#c6516a"'), ('w' * 3000, 'w' * 29 + '…' + 'w' * 30)]
+
+@pytest.mark.parametrize('program', RENDERERS)
+@pytest.mark.parametrize('name, shown', SHOWN, ids=range(len(SHOWN)))
+def test_a_name_is_shown_as_it_is(program, name, shown, monkeypatch):
+    "DOT reads \\N, \\G, \\L in labels; XML has no control characters."
+    monkeypatch.setenv('FUCINALIB_RENDERER', program)
+    w, x = param([1., 2.], 'd'), Tensor([3., 4.], 'd')
+    svg = (w * x).graph(**{name: w}).svg()
+    assert shown + ' parameter' in written(svg)
+
+@pytest.mark.parametrize('program', RENDERERS)
+def test_the_name_of_an_operation_is_shown_as_it_is(program, monkeypatch):
+    monkeypatch.setenv('FUCINALIB_RENDERER', program)
+    def double(x: Tensor): return x.data * 2, x.tags, (lambda g: 2 * g,)
+    double.__name__ = '<script>\\N\x1b'
+    assert r'<script>\N\x1b' in written(fl.custom_vjp(double)(param(3.)).graph().svg())
+
+@given(st.lists(st.text(min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=8, unique=True))
+def test_any_name_can_be_drawn(names):
+    y, ws = Tensor([1., 1.], 'd'), {f'{i}{name}': param([1., 2.], 'd') for i, name in enumerate(names)}
+    for w in ws.values(): y = y * w
+    said = written(y.graph(fold=False, **ws).svg())
+    assert said.count(' parameter') >= len(ws)
+    assert all(name[:29] in said for name in ws if name.isprintable())
 
 def test_names_come_from_the_caller(product):
     x, w, loss = product
@@ -311,6 +350,12 @@ def test_without_dot_the_package_draws():
     "Case 49: PATH without `dot`."
     out = child("print('dot' in (fl.graph.renderer() or ''), g._repr_svg_().count('<svg'), len(g._repr_mimebundle_()))", env={'PATH': '/nonexistent'})
     assert out.split() == ['False', '1', '2']
+
+def test_the_renderer_can_be_named():
+    out = child("print(Path(fl.graph.renderer()).stem, g._repr_svg_().count('<svg'))", env={'FUCINALIB_RENDERER': 'graphviz-pure'})
+    assert out.split() == ['graphviz-pure', '1']
+    out = child("print(fl.graph.renderer(), list(g._repr_mimebundle_()))", env={'FUCINALIB_RENDERER': 'no-such-program'})
+    assert out.split() == ['None', "['text/plain']"]
 
 NONE = "import fucinalib.graph\nfucinalib.graph.renderer = lambda: None"
 

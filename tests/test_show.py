@@ -1,5 +1,6 @@
 """How tensors and mistakes look: short, quick, legible on light and dark, and free of side effects."""
-import re, time
+import importlib, pkgutil, re, time
+from html.parser import HTMLParser
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -152,6 +153,78 @@ def test_mistake_escapes_and_is_short():
 def test_no_mistake_is_a_mistake():
     with pytest.raises(AssertionError, match='should have raised FucinaError but gave 1'): show.mistake(lambda: 1)
     with pytest.raises(ZeroDivisionError): show.mistake(lambda: 1 / 0)
+
+# ---- names that look like markup
+class Page(HTMLParser):
+    "The elements of a piece of HTML and the text a browser shows of it."
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.text = set(), ''
+        self.feed(page); self.close()
+    def handle_starttag(self, name, attributes): self.elements |= {name, *(k for k, _ in attributes if k.startswith('on'))}
+    def handle_data(self, data): self.text += data
+
+ELEMENTS = set('div span b br table thead tbody tr th td pre img svg g path rect line circle text defs marker'.split())
+
+def of_op(name):
+    def scaled(x: Tensor): return x.data * 2, x.tags, (lambda g: 2 * g,)
+    scaled.__name__ = name
+    return fl.custom_vjp(scaled)
+
+def wrong_answer(name):
+    from fucinalib import exercises
+    exercises.exercise(name, name, reference=lambda x: x * 1, inputs=[Tensor([1., 2.], 'd')], hints=name)
+    try: return exercises.check(name, lambda x: x * 2)
+    finally: del exercises.book[name]
+
+def unanswered(name):
+    from fucinalib import exercises
+    exercises.exercise('91.1', name, ask=name)
+    try: return exercises.check('91.1', ...)
+    finally: del exercises.book['91.1']
+
+def product(name):
+    made = fl.explain(lambda: Tensor([[1.]], 'a b').dot(Tensor([1.], 'b'), 'b'))
+    made[0].names = name, 'w'
+    return made
+
+def op_table(name):
+    from fucinalib.reference import OpTable
+    made = OpTable([])
+    made.rows = [(name,) * 5]
+    return made
+
+def block_format(name):
+    from fucinalib.kernels.blocks import BlockFormat
+    def reader(b): "Its bytes."
+    return BlockFormat(name, 32, {name: 32}, 'q8_0', reader)
+
+def formats(name):
+    from fucinalib.kernels.blocks import BlockFormats
+    return BlockFormats({name: block_format(name)})
+
+def blocks(name): return Tensor(np.ones((1, 32), 'f4'), 'out in').to('q8_0')       # a tag is an identifier
+
+DISPLAYS = {    # class that shows itself as HTML: how to make one with a name of the user's choice in it
+    'Tensor': lambda name: of_op(name)(param([1.], 'd')), 'Mistake': lambda name: show.Mistake(type(name, (fl.TagError,), {})(name)),
+    'Verdict': wrong_answer, 'Product': lambda name: product(name)[0], 'Explanation': product, 'OpTable': op_table,
+    'BlockFormat': block_format, 'BlockFormats': formats, 'BlockTensor': blocks, 'Memory': lambda name: show.memory(Tensor([1.], 'd')),
+    'PackedWeight': lambda name: fl.ops.packed.PackedWeight(name, ('out', 'in'), (1, 1), [np.ones(1)])}
+MORE = {'number': lambda name: of_op(name)(param(3.)), 'unanswered': unanswered}
+
+def test_every_class_with_html_is_listed():
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(fl.__path__, 'fucinalib.') if '__main__' not in m.name]
+    found = {c.__name__ for m in modules for c in vars(m).values() if isinstance(c, type) and c.__module__ == m.__name__ and '_repr_html_' in vars(c)}
+    assert found == DISPLAYS.keys()
+
+MARKUP = st.lists(st.sampled_from(['<lambda>', '<script>', '</div>', '<b', '&lt;', '&', '"', "'", '<!--', 'w', ' ', '>', '<i onload=x>']), min_size=1).map(''.join)
+
+@pytest.mark.parametrize('name', DISPLAYS | MORE)
+@given(MARKUP | st.text(st.characters(exclude_categories=['C', 'Z']), min_size=1))
+def test_names_are_not_markup(name, given):
+    page = Page((DISPLAYS | MORE)[name](given)._repr_html_())
+    assert page.elements <= ELEMENTS
+    if name not in ('BlockTensor', 'Memory') and len(given) <= 40: assert given in page.text
 
 # ---- side effects
 def test_showing_changes_nothing():

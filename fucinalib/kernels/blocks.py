@@ -99,7 +99,7 @@ def layout(self):
     "A block as a bar of its fields, for notebooks."
     wide = lambda n: max(46, int(18 * n**.55))
     cell = lambda name, n: f'<td style="border:1px solid;padding:.2em .5em;text-align:center;width:{wide(n)}px;background:none">{chip(name)}<br><span style="{FAINT}">{n} B</span></td>'
-    head = f'<b>{self}</b> <span style="{FAINT}">{self.elems} numbers in {self.bytes} bytes, {self.bits:.4g} bits each</span>'
+    head = f'<b>{_html.escape(str(self))}</b> <span style="{FAINT}">{self.elems} numbers in {self.bytes} bytes, {self.bits:.4g} bits each</span>'
     bar = f'<table style="border-collapse:collapse;margin:.3em 0;{STYLE}"><tr style="background:none">{"".join(cell(n, k) for n, k in self.fields.items())}</tr></table>'
     return f'<div style="{STYLE}">{head}{bar}<span style="{FAINT}">{_html.escape(self.doc)}</span></div>'
 
@@ -608,7 +608,7 @@ class BlockFormats(dict):
         widths = [max(len(r[i]) for r in [self.head, *self.rows]) for i in range(len(self.head))]
         return '\n'.join('  '.join(f'{c:<{w}}' for c, w in zip(r, widths)).rstrip() for r in [self.head, *self.rows])
     def _repr_html_(self):
-        line = lambda kind, r: '<tr>' + ''.join(f'<{kind} style="text-align:left">{c}</{kind}>' for c in r) + '</tr>'
+        line = lambda kind, r: '<tr>' + ''.join(f'<{kind} style="text-align:left">{_html.escape(c)}</{kind}>' for c in r) + '</tr>'
         return f'<table><thead>{line("th", self.head)}</thead><tbody>{"".join(line("td", r) for r in self.rows)}</tbody></table>'
 
 block_formats = BlockFormats(formats)

@@ -8,6 +8,7 @@ __all__ = ['MATMUL', 'WRONG', 'ONE', 'ROW', 'MET', 'BLOCK', 'TERNARY', 'fold_lea
            'ternary_tags', 'dot_ternary']
 
 # %% ../../nbs/25_packed.ipynb #4a5d0a6d
+from html import escape
 import numpy as np
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
@@ -111,7 +112,7 @@ class PackedWeight:
     sizes = property(lambda self: dict(zip(self.tags, self.shape)), doc='Size of each axis by tag.')
     def __reduce_ex__(self, protocol): return super().__reduce_ex__(max(protocol, 2))      # pickle: slots came with protocol 2
     def __repr__(self): return f'PackedWeight {self.tags[0]}={self.n} {self.tags[1]}={self.k} {self.layout}, {8 * self.nbytes / (self.n * self.k):.3g} bits a weight'
-    def _repr_html_(self): return f'<div style="{STYLE}">PackedWeight {" ".join(chip(t, n) for t, n in zip(self.tags, self.shape))} <span style="opacity:.75">{self.layout}, {8 * self.nbytes / (self.n * self.k):.3g} bits a weight</span></div>'
+    def _repr_html_(self): return f'<div style="{STYLE}">PackedWeight {" ".join(chip(t, n) for t, n in zip(self.tags, self.shape))} <span style="opacity:.75">{escape(self.layout)}, {8 * self.nbytes / (self.n * self.k):.3g} bits a weight</span></div>'
 
 # %% ../../nbs/25_packed.ipynb #855778b5
 def patch_packed(fn):
