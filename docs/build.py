@@ -10,14 +10,14 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 ROOT, SRC, OUT, CACHE = DOCS.parent, DOCS/'_src', DOCS/'_build', DOCS.parent/'.cache'/'docs'
 sys.path.append(str(ROOT/'tools'))
-from notebooks import settled
+from notebooks import RENDERER, Wrong, load, settled
 
 PARTS = [(0, 'I. Values with names'), (10, 'II. The operation library'), (30, 'III. Learning machines'),
          (40, 'IV. Language'), (50, 'V. Out in the world')]
-# directives that say how a cell appears -> MyST-NB cell tags; export and exercise are tags of our own, styled in custom.css
+# directives that say how a cell appears -> MyST-NB cell tags; export, exercise and timing are tags of our own, styled in custom.css
 TAGS = {'hide': 'remove-cell', 'include: false': 'remove-cell', 'hide_input': 'remove-input', 'echo: false': 'remove-input',
         'hide_output': 'remove-output', 'output: false': 'remove-output', 'code-fold: true': 'hide-input',
-        'solution': 'hide-input', 'export': 'export', 'exporti': 'export', 'exports': 'export', 'exercise': 'exercise'}
+        'solution': 'hide-input', 'export': 'export', 'exporti': 'export', 'exports': 'export', 'exercise': 'exercise', 'timing': 'timing'}
 META = {'kernelspec': {'name': 'python3', 'display_name': 'Python 3', 'language': 'python'},
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}}
 SKIP = {'eval: false', 'slow', 'notest'}  # not run here: the committed output stays
@@ -251,7 +251,7 @@ def main():
     ap.add_argument('--extra', metavar='DIR', help='render the notebooks of one more folder, to try a draft')
     args = ap.parse_args(); t0 = time.time()
     os.environ.update(PYTHONPATH=os.pathsep.join(filter(None, [str(ROOT), os.environ.get('PYTHONPATH')])),
-                      MATPLOTLIBRC=str(DOCS/'matplotlibrc'), OPENBLAS_THREAD_TIMEOUT='4')
+                      MATPLOTLIBRC=str(DOCS/'matplotlibrc'), OPENBLAS_THREAD_TIMEOUT='4', FUCINALIB_RENDERER=RENDERER)
     sys.path[:0] = [str(ROOT), str(DOCS)]
     try: import fucinalib  # noqa: F401
     except Exception as e: sys.exit(f'docs: fucinalib does not import: {type(e).__name__}: {e}')
@@ -259,7 +259,8 @@ def main():
     fetch_assets()
 
     folders = [ROOT/'nbs', ROOT/'tutorials'] + ([Path(args.extra)] if args.extra else [])
-    books = [(d.name, p, json.loads(p.read_text())) for d in folders for p in sorted(d.glob('*.ipynb')) if p.stem != 'index']
+    try: books = [(d.name, p, load(p)) for d in folders for p in sorted(d.glob('*.ipynb')) if p.stem != 'index']
+    except Wrong as wrong: sys.exit(f'docs: {wrong}')
     libhash, failed = library_hash(), []
     def run(book):
         folder, path, nb = book

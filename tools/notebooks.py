@@ -1,44 +1,101 @@
-"""Run the chapters and tutorials.
+"""Run the chapters and tutorials, and keep their files in form.
 
     python tools/notebooks.py show NOTEBOOK           run it and print what it shows (`make lab OPEN=0`)
     python tools/notebooks.py check NOTEBOOK          run it and tell what is wrong first (tests/test_notebooks.py)
     python tools/notebooks.py execute [NOTEBOOK ...]  run in Jupyter, keep the results in the file (`make execute`)
 
-A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run.
+A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a cell marked `#| timing` shows depends on
+the machine and the moment: whoever runs it sees it, and no file keeps it.
 """
-import os, re, sys, traceback
+import json, os, re, sys, traceback
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+RENDERER = 'graphviz-pure'                                  # draws all pictures that are kept, whatever else is installed
+QUIET = ['--log-level=ERROR']                               # a kernel warns that it talks to this machine unencrypted
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # before NumPy: see fucinalib/_environment.py
-
-
-def all_notebooks():
-    "The chapters in reading order, then the tutorials"
-    return [p for folder in ('nbs', 'tutorials') for p in sorted((ROOT/folder).glob('[!._]*.ipynb'))]
-
-
-def directives(cell):
-    "`#| name: value` lines of a cell as a dict"
-    return dict(re.findall(r'^#\|\s*([\w-]+):?[ \t]*(.*?)\s*$', cell['source'], re.M))
-
-
-def wanted(cell):
-    "Is this a code cell that is meant to run?"
-    marks = directives(cell)
-    return cell['cell_type'] == 'code' and marks.get('eval') != 'false' and not marks.keys() & {'notest', 'slow'}
 
 
 class Wrong(Exception):
     "What is wrong with a notebook, told for its author"
 
 
+# ---- files
+def all_notebooks():
+    "The chapters in reading order, then the tutorials"
+    return [p for folder in ('nbs', 'tutorials') for p in sorted((ROOT/folder).glob('[!._]*.ipynb'))]
+
+
+def named(path): return os.path.relpath(path, ROOT) if Path(path).is_relative_to(ROOT) else str(path)
+
+
+MARK = re.compile(r'^`?(?:<{7}|>{7}|\|{7})(?=[ `]|$).*', re.M)      # nbdev_fix puts them between backticks
+
+
+def marks(text):
+    "(line, mark) of what a merge left in a text"
+    return [(text.count('\n', 0, m.start()) + 1, m[0].strip('`')) for m in MARK.finditer(text)]
+
+
+def load(path):
+    "A notebook as a dict; Wrong with file, line and a way out if a merge left its marks or it is not JSON"
+    data, name = Path(path).read_bytes(), named(path)
+    try: nb = json.loads(data.decode('utf-8'))
+    except ValueError as error:
+        if found := marks(data.decode('utf-8', 'replace')):
+            line, mark = found[0]
+            raise Wrong(f"{name}, line {line}: a merge left '{mark}'; nbdev_fix {name} makes cells of both sides: keep what is right, "
+                        'delete the marks') from None
+        where, what = getattr(error, 'lineno', 1), getattr(error, 'msg', error)
+        raise Wrong(f'{name}, line {where}: not a notebook ({what}); git checkout {name} brings back the last one committed') from None
+    if not isinstance(nb, dict) or not isinstance(nb.get('cells'), list):
+        raise Wrong(f'{name}: not a notebook (it has no cells); git checkout {name} brings back the last one committed')
+    for i, cell in enumerate(nb['cells']):
+        for line, mark in marks(''.join(cell['source'])):
+            raise Wrong(f"{name}, cell {i} ({cell['cell_type']}), line {line}: a merge left '{mark}'; keep the side that is right, "
+                        'delete the marks')
+    return nb
+
+
+def text_of(nb):
+    "A notebook as nbdev writes it"
+    from execnb.nbio import dict2nb, nb2str
+    return nb2str(dict2nb(nb))
+
+
+def tidy(nb):
+    "The text of a notebook as `nbdev_clean` leaves it"
+    from execnb.nbio import dict2nb, nb2str
+    from nbdev.clean import clean_nb
+    from nbdev.config import get_config
+    nb, keys = dict2nb(nb), get_config(path=ROOT)
+    clean_nb(nb, allowed_metadata_keys=keys.allowed_metadata_keys.split(),
+             allowed_cell_metadata_keys=keys.allowed_cell_metadata_keys.split(), clean_ids=keys.clean_ids)
+    return nb2str(nb)
+
+
+# ---- cells
+def directives(cell):
+    "`#| name: value` lines of a cell as a dict"
+    return dict(re.findall(r'^#\|\s*([\w-]+):?[ \t]*(.*?)\s*$', ''.join(cell['source']), re.M))
+
+
+def wanted(cell):
+    "Is this a code cell that is meant to run?"
+    found = directives(cell)
+    return cell['cell_type'] == 'code' and found.get('eval') != 'false' and not found.keys() & {'notest', 'slow'}
+
+
+def timing(cell): return cell['cell_type'] == 'code' and 'timing' in directives(cell)
+
+
 def cells(path):
     "Run a notebook in a fresh shell, from its own folder; yields (cell, value of its last line, outputs)"
-    from execnb.nbio import read_nb
+    from execnb.nbio import dict2nb
     from execnb.shell import CaptureShell
-    nb, shell = read_nb(path), CaptureShell(path, mpl_format='png')
+    nb, shell = dict2nb(load(path)), CaptureShell(path, mpl_format='png')
     os.environ['IN_TEST'] = '1'                             # a cell that calls nbdev_export() does nothing
     os.chdir(Path(path).parent)
     sys.path.insert(0, str(ROOT))
@@ -62,9 +119,11 @@ def trace(exc):
 
 
 def check(path):
-    "Every cell runs, every exercise's stub is refused and its solution accepted"
+    "Every cell runs, every exercise's stub is refused and its solution accepted; no result of a timing cell is kept"
     accepted = {'exercise': {}, 'solution': {}}             # kind -> {number: verdict}
-    for cell, value, _ in cells(path):
+    for i, (cell, value, _) in enumerate(cells(path)):
+        if timing(cell) and cell.get('outputs'):
+            raise Wrong(f'cell {i} is marked timing, and the file keeps what it showed; make execute ARGS={named(path)}')
         for kind in accepted.keys() & directives(cell).keys():
             number = directives(cell)[kind]
             if value is None: raise Wrong(f'{kind} {number} does not end in a verdict:\n{numbered(cell.source)}')
@@ -89,6 +148,7 @@ def settled(outputs):
     return done
 
 
+# ---- commands
 def show(path):
     "Print headings and results as they come"
     for cell, _, outputs in cells(path):
@@ -100,33 +160,42 @@ def show(path):
             print('[picture]' if 'image/png' in data else ''.join(text).rstrip(), flush=True)
 
 
-def execute(path):
-    "Run in a Jupyter kernel, as a reader would, and keep the results in the file"
+def same_renderer():
+    "Pictures come from the program that settings.ini pins, since no two versions place everything alike"
+    pinned, here = '0.2.2', version(RENDERER)
+    if here != pinned: raise Wrong(f'pictures are drawn by {RENDERER} {pinned}, and {here} is installed: pip install {RENDERER}=={pinned}')
+    os.environ['FUCINALIB_RENDERER'] = RENDERER
+
+
+def executed(path):
+    "The text of a notebook after a run in a Jupyter kernel, as a reader would run it; twice gives the same"
     import nbformat
-    from execnb.nbio import read_nb, write_nb
     from nbclient import NotebookClient
-    from nbdev.clean import clean_nb
 
     class Client(NotebookClient):
         async def async_execute_cell(self, cell, *args, **kwargs):
             return await super().async_execute_cell(cell, *args, **kwargs) if wanted(cell) else cell
 
-    nb = nbformat.read(path, as_version=4)
-    Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}}).execute()
+    path, nb = Path(path), nbformat.from_dict(load(path))
+    for cell in nb.cells: cell.source = ''.join(cell.source)
+    Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}}, extra_arguments=QUIET).execute()
     for cell in nb.cells:
-        if cell.cell_type == 'code': cell.outputs = settled(cell.outputs)
-    nbformat.write(nb, path)
-    nb = read_nb(path)
-    clean_nb(nb, allowed_cell_metadata_keys=['jupyter', 'tags'])
-    write_nb(nb, path)
+        if cell.cell_type == 'code': cell.outputs = [] if timing(cell) else settled(cell.outputs)
+    return tidy(json.loads(nbformat.writes(nb)))
+
+
+def execute(path):
+    "Run it and keep the results in the file"
+    path.write_text(executed(path), encoding='utf-8')
     return path
 
 
 def main(action='', *paths):
     paths = [Path(p).resolve() for p in paths] or all_notebooks()
     if action == 'execute':
+        same_renderer()
         with ThreadPoolExecutor(2) as pool:
-            for path in pool.map(execute, paths): print(f'executed  {path.relative_to(ROOT)}', flush=True)
+            for path in pool.map(execute, paths): print(f'executed  {named(path)}', flush=True)
     elif action in ('show', 'check'):
         for path in paths: {'show': show, 'check': check}[action](path)
     else: sys.exit(__doc__)
