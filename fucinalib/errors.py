@@ -3,9 +3,11 @@
 Every error derives from `FucinaError` and from the built-in that users already catch. A message has three parts:
 the fault in one line, each operand with its tags and sizes (never its contents), and a `help:` line that can be run.
 """
+import re
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
+from itertools import zip_longest
 
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
@@ -128,13 +130,14 @@ def tensors_in(sig, args, kw):
 
 
 def rows_of(operands):
-    "One line per operand, columns aligned: `x : batch=2  feat=3`."
-    if not operands: return []
-    wide = max(map(len, operands))
-    ncol = max(map(len, operands.values()))
-    widths = [max((len(c[i]) for c in operands.values() if i < len(c)), default=0) for i in range(ncol)]
-    line = lambda cs: '  '.join(f'{c:<{w}}' for c, w in zip(cs, widths)).rstrip()
-    return [f'    {name:<{wide}} : {line(cs)}' for name, cs in operands.items()]
+    "One line per operand, the axes of tensors in columns: `x : batch=2  feat=3`."
+    wide = max(map(len, operands), default=0)
+    axes = [words for words in operands.values() if all(AXIS.fullmatch(w) for w in words)]
+    widths = [max(map(len, column)) for column in zip_longest(*axes, fillvalue='')]
+    line = lambda words: '  '.join(f'{w:<{n}}' for w, n in zip(words, widths)).rstrip() if words in axes else '  '.join(words)
+    return [f'    {name:<{wide}} : {line(words)}' for name, words in operands.items()]
+
+AXIS = re.compile(r'\w+=\d+')
 
 
 def cells(value):

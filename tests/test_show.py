@@ -239,3 +239,11 @@ def test_showing_changes_nothing():
 def test_frozen_arrays_can_be_shown():
     a = rng.random((20, 20)); a.flags.writeable = False
     assert 'mean' in repr(Tensor(a, 'row col')) and '<img' in Tensor(a, 'row col')._repr_html_()
+
+# ---- operands in a message
+def test_only_axes_stand_in_columns():
+    "An array, a number or a scalar tensor among the operands moves no column of the others"
+    x, y = Tensor(np.ones((2, 2), 'f4'), 'row col'), Tensor(np.ones(22, 'f4'), 'features')
+    said = str(fl.errors.fault(fl.TagError, 'said', x=x, labels=np.ones(3), y=y, n=3, one=Tensor(1.)))
+    assert said.splitlines()[1:] == ['    x      : row=2        col=2', '    labels : ndarray of shape (3,), float64', '    y      : features=22',
+                                     '    n      : 3', '    one    : a single number']
