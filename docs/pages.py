@@ -57,10 +57,10 @@ def stored():
     import parity
     found = {}
     for family in parity.families():
-        kept = np.load(parity.GOLDEN/f'{family}.npz')
-        for i, c in enumerate(parity.cases(family)):
+        kept, _ = parity.stored(family)
+        for name, c in parity.cases(family).items():
             if c.live: continue
-            mine, right = np.asarray(c.ours(i)[0].data, 'f8'), np.asarray(kept[f'{i}'], 'f8')
+            mine, right = np.asarray(c.ours(c.seed)[0].data, 'f8'), np.asarray(kept[name][0], 'f8')
             with np.errstate(all='ignore'): off = np.where((mine == right) | np.isnan(mine) & np.isnan(right), 0, np.abs(mine - right)).max(initial=0)
             n, most = found.get(c.op, (0, 0.))
             found[c.op] = n + 1, max(most, off)

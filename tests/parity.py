@@ -1,5 +1,5 @@
 """Cases that are compared with torch: once stored (tests/golden/*.npz, made by tests/golden/make.py), live in `make test-all`."""
-import importlib, importlib.util
+import importlib, importlib.util, zlib
 from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
@@ -34,6 +34,17 @@ class Case:
     pick: object = None     # takes the part of a result that is compared, e.g. lambda r: r.values
     fixed: tuple = ()       # names of operands that are constants
 
+    @property
+    def name(self):
+        "The call in words, the same from run to run: what its stored numbers are filed under."
+        words = [told(a) for a in self.args] + [f'{k}={told(v)}' for k, v in self.kw.items()]
+        return f'{self.op}({", ".join(words)})' + (f' from {self.low:g}' if self.low != -2 else '')
+
+    @property
+    def seed(self):
+        "Of the numbers drawn for the stored case."
+        return zlib.crc32(self.name.encode())
+
     def draw(self, seed):
         "Positional and keyword arguments; the described operands are f64 leaves."
         args, kw = Sample(*self.args, low=self.low, high=self.high, **self.kw).draw(seed)
@@ -64,6 +75,15 @@ class Case:
         return y.detach().numpy(), [np.zeros(t.shape) if t.grad is None else t.grad.numpy() for t in ts if t.requires_grad]
 
 
+def told(a):
+    "An argument in a few words; a tensor or array by its sizes and a mark of what it holds."
+    if callable(a) and not isinstance(a, type): a = a()
+    if isinstance(a, (list, tuple)): return f'[{", ".join(map(told, a))}]'
+    if isinstance(a, fl.Tensor): return f'{" ".join(f"{t}={n}" for t, n in a.sizes.items())} {a.dtype} #{zlib.crc32(a.data.tobytes()):08x}'
+    if isinstance(a, np.ndarray): return f'{a.shape} {a.dtype} #{zlib.crc32(a.tobytes()):08x}'
+    return a if isinstance(a, str) and '=' in a else repr(a)
+
+
 def case(op, *args, torch, tags=None, grad=True, tol=1e-6, live=False, low=-2., high=2., pick=None, fixed=(), **kw):
     return Case(op, args, kw, torch, tags, grad, tol, live, low, high, pick, fixed)
 
@@ -77,11 +97,46 @@ def families(): return sorted(p.stem for p in GOLDEN.glob('*.py') if p.stem not 
 
 
 def cases(family):
-    "The cases of tests/golden/<family>.py."
+    "The cases of tests/golden/<family>.py by name."
     spec = importlib.util.spec_from_file_location(f'golden_{family}', GOLDEN / f'{family}.py')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.CASES
+    return named(module.CASES)
+
+
+def named(cases):
+    "Name -> case; a call that comes twice is numbered."
+    found = {}
+    for c in cases:
+        name, n = c.name, 2
+        while name in found: name, n = f'{c.name} {n}', n + 1
+        found[name] = c
+    return found
+
+
+def stored(family):
+    "What torch once said of the cases of a family: name -> (value, gradients); and which torch it was."
+    with np.load(GOLDEN / f'{family}.npz') as kept: arrays = dict(kept)
+    torch = str(arrays.pop('torch', '?'))
+    found = {}
+    for key, a in arrays.items():
+        name, _, i = key.rpartition(' @')
+        found.setdefault(name, []).append((int(i), a))
+    return {name: [a for _, a in sorted(parts, key=lambda p: p[0])] for name, parts in found.items()}, torch
+
+
+def mirrored():
+    "The samples of functions that go value by value, beside the function of torch that the operation names."
+    def alike(o, sample):
+        sizes = [a for a in sample.args if isinstance(a, str)]
+        whole = not sample.kw and all('=' in a or a == '' for a in sizes) and len(set(sizes)) == 1
+        return whole and (o.family == 'unary' or len(sizes) == len(sample.args))
+    def double(o, sample):
+        numbers = [a for a in sample.args if not isinstance(a, str)]
+        return lambda *ts: eval(o.torch, dict(torch=torch))(*ts, *numbers)
+    ops = [o for o in fl.registry.values() if o.family in ('unary', 'pointwise') and (o.torch or '').startswith('torch.')
+           and o.name != 'dropout' and not o.name.endswith('_')]
+    return [case(o.name, *s.args, torch=double(o, s), low=s.low, high=s.high) for o in ops for s in o.samples if alike(o, s)]
 
 
 def compare(c, seed, value, grads):
