@@ -246,7 +246,7 @@ def gelu(x: Tensor, approximate = 'none') -> Tensor:
     ...
 from .kernels.threads import get_num_threads as get_num_threads
 def glu(up: Tensor, gate: Tensor) -> Tensor:
-    """up * sigmoid(gate). Unlike torch, of two tensors; split_gated('glu', ..) halves one."""
+    """up * sigmoid(gate). Unlike torch, of two tensors; split_gated halves one."""
     ...
 from .autograd import gradcheck as gradcheck
 def group_norm(x: Tensor, tag, groups, eps = 1e-05, weight: Tensor = None, bias: Tensor = None) -> Tensor:

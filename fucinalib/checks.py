@@ -225,10 +225,11 @@ class new_axis(Check):
         return f'type({n}) is str and {n}.isidentifier() and ({free})'
     def say(self, n, given):
         x, new = given[self.of], given[n]
-        if not isinstance(new, str) or len(parse(new)) != 1:
+        if not isinstance(new, (str, list, tuple)) or len(parse(new)) != 1:
             raise fault(TagError, f'{n} is {new!r}, which is not one name', help=f"one identifier, e.g. {n}='out'")
-        if new in x.tags and (self.instead is None or parse(given[self.instead]) != (new,)):
-            raise fault(TagError, f'the name {new!r} is taken', help=f'another name: {n}={new + "2"!r}')
+        name, = parse(new)
+        if name in x.tags and (self.instead is None or parse(given[self.instead]) != (name,)):
+            raise fault(TagError, f'the name {name!r} is taken', help=f'another name: {n}={name + "2"!r}')
     def spoil(self, n, given):
         yield TagError, {n: 'p q'}
         if taken := [t for t in given[self.of].tags if t != given.get(self.instead)]: yield TagError, {n: taken[0]}

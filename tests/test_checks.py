@@ -35,6 +35,7 @@ def test_a_good_call_passes(probe):
     probe(x, 'd')
     probe(x, ('d',), 0, V(), V(), x, np.int64(2), 'outside', np.bool_(True), 'd')
     probe(x, tag='row', eps=np.float32(1e-3), groups=4)
+    for out in (' h ', ('h',), ['h'], ['d']): probe(x, 'd', out=out)
 
 
 BAD = [
@@ -64,6 +65,8 @@ BAD = [
     (fl.TagError, dict(out='p q'), "probe_: out is 'p q', which is not one name"),
     (fl.TagError, dict(out=3), 'probe_: out is 3, which is not one name'),
     (fl.TagError, dict(out='row'), "probe_: the name 'row' is taken"),
+    (fl.TagError, dict(out=['row']), "probe_: the name 'row' is taken"),
+    (fl.TagError, dict(out=[]), 'probe_: out is [], which is not one name'),
 ]
 
 @pytest.mark.parametrize('kind,bad,head', BAD, ids=[h for *_, h in BAD])

@@ -254,6 +254,15 @@ def test_split_is_narrow_and_gate(name, layout, backend):
 def test_gates_refuse(kind, call):
     with pytest.raises(kind, match='help:'): call()
 
+@pytest.mark.parametrize('call,head', [
+    (lambda: C([1.]).gated(C([1.]), 'swiglu_clamp10'), 'gated: swiglu_clamp10 has no gradient'),
+    (lambda: C([1., 2.], 'ff').split_gated('situ', 'ff'), 'split_gated: situ does not split'),
+    (lambda: C([1.]).gated(C([1.]), 'reglu'), "gated: there is no gate 'reglu'"), (lambda: C([1.]).situ(C([1])), 'situ: gate is i64'),
+    (lambda: C([1., 2., 3.], 'ff').split_gated('glu', ['ff']), "split_gated over 'ff': 3 values have no halves")])
+def test_gates_say_why(call, head):
+    with pytest.raises(fl.FucinaError, match='help:') as e: call()
+    assert str(e.value).startswith(head)
+
 
 # elemental
 
