@@ -261,10 +261,23 @@ def sources(id):
 
 class Used:
     "A learner's op in place of the library's, until `undo()` or the end of the `with` block."
-    def __init__(self, op, fn): self.op, self.fn, self.before = op, fn, (op.fn, op.composed); replace(op, fn)
-    def undo(self): self.op.fn, self.op.composed = self.before
-    def __enter__(self): return self
+    def __init__(self, op, fn): self.op, self.fn, self.before, self.entered = op, fn, [], False; self.begin()
+
+    def begin(self):
+        self.before.append((self.op.fn, self.op.composed))
+        replace(self.op, self.fn)
+
+    def undo(self):
+        self.entered = True
+        if self.before: self.op.fn, self.op.composed = self.before.pop()
+
+    def __enter__(self):
+        if self.entered: self.begin()       # the first block goes on with what `use` began
+        self.entered = True
+        return self
+
     def __exit__(self, *exc): self.undo()
+
     def __repr__(self):
         if self.op.fn is self.op.own[0]: return f"{self.op.name} is the library's own"
         return f'{self.op.name} is yours ({getattr(self.op.fn, "__name__", "mine")}), everywhere in the library'

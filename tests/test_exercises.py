@@ -301,6 +301,25 @@ def test_use(twin):
     assert "library's own" in repr(use('7.1', None))
     calls.clear(); X.twin(); assert not calls
 
+def test_use_again(twin):
+    "One object in two blocks, one inside the other, and undone by hand: each puts back what it found."
+    mine, calls = own(lambda g, by: g * np.asarray(by, g.dtype)), []
+    def counted(x, by=2.): calls.append(1); return mine(x, by)
+    def ran(): calls.clear(); X.twin(); return bool(calls)
+    used = use('7.1', counted)
+    with used:
+        with used: assert ran()
+        assert ran()
+    assert not ran()
+    with used: assert ran()
+    used.undo()
+    assert not ran()
+    used = use('7.1', counted)
+    used.undo()
+    assert not ran()
+    with used: assert ran()
+    assert not ran()
+
 def test_use_wants_a_right_answer(twin):
     with pytest.raises(OptionError, match='must pass its check'): use('7.1', lambda x, by=2.: x)
     exercise('7.2', 'No op', 1)

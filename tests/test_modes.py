@@ -482,6 +482,19 @@ def test_a_new_thread_records():
     with fl.no_grad(): together(1, lambda i: seen.append(records()))
     assert seen == [True]
 
+def test_a_thread_that_begins_in_a_block():
+    "Kernels run in a context of their own, made at the thread's first; it must not keep the mode of that moment."
+    seen = []
+    def work(i):
+        big = fl.param([1.] * 40_000, 'd')
+        with fl.no_grad(): big.exp().sum()
+        seen.append(records())
+        y = fl.checkpoint(lambda x: x.exp(), big).sum()
+        y.backward()
+        seen.append(big.grad is not None)
+    together(2, work)
+    assert seen == [True] * 4
+
 
 # the backend: one for the whole process
 
