@@ -18,6 +18,7 @@ import numpy as np
 from .dtypes import F8, SHORT, f32, grad_type
 from .errors import (BackwardAlreadyRun, DTypeError, FucinaError, GradError, GradientMismatch, GradientShapeMismatch, MissingBackwardGradient, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, UnsupportedGradient, fault, tensors_in)
+from .kernels.dispatch import hush, quiet, unhush
 from .misuse import explain
 from .modes import Block
 from .tags import align
@@ -191,6 +192,7 @@ def add_part(p, part, node, i):
 
 # %% ../nbs/03_autograd.ipynb #29e4b0e5
 @patch
+@quiet
 def backward(self:Tensor,
              grad=None,  # weight of each value of a result that is not a single number: tensor, array or nested list of the same sizes
             ):
@@ -355,6 +357,7 @@ def caller(o):
     check = o.check
     def call(*args, **kw):
         if widen and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32) and short(o, args, kw): return in_f32(o, args, kw)
+        before = hush()      # inf and NaN are values: no operation warns of them
         try:
             if check is not None: check(*args, **kw)
             result = o.fn(*args, **kw)
@@ -362,6 +365,7 @@ def caller(o):
             e.told(o.name, o.given(args, kw))
             raise
         except Exception as e: raise explain(o, e, args, kw)
+        finally: unhush(before)
         if o.composed or type(result) is not tuple: return result      # an op that called itself, or a result that is no tensor
         try: y, tags, rules = result
         except (TypeError, ValueError): raise misshapen(o, result) from None
@@ -405,7 +409,7 @@ def in_f32(o, args, kw):
         return wrap(a.data.astype(F32), a.tags) if isinstance(a, Tensor) and a.data.dtype == kind else a
     def narrow(y):
         if not (isinstance(y, Tensor) and y.data.dtype == F32 and o.half == 'keep'): return y
-        with np.errstate(all='ignore'): return wrap(y.data.astype(kind), y.tags)
+        return wrap(quiet(y.data.astype)(kind), y.tags)
     y = o.call(*map(wide, args), **{k: wide(v) for k, v in kw.items()})
     if isinstance(y, tuple): return type(y)(*map(narrow, y)) if hasattr(y, '_fields') else tuple(map(narrow, y))
     return [narrow(v) for v in y] if isinstance(y, list) else narrow(y)

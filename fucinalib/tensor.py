@@ -64,7 +64,7 @@ def held(a, want):
         info, name = np.iinfo(want), by_np[want]
         if not (low >= info.min and high <= info.max):
             raise fault(DTypeError, f'{low if not low >= info.min else high} is not a value of {name}', help=f'{name} holds {info.min} to {info.max}; give a wider type')
-    with np.errstate(over='ignore'): return a.astype(want)
+    with np.errstate(all='ignore'): return a.astype(want)
 
 def bare(a):
     "An ndarray without a subclass of its own. DTypeError if it hides values."

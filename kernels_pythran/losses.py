@@ -150,15 +150,17 @@ def bce_loss(x, t, keep, y, part): measure(_bce, x, t, np.float32(0), keep, y, p
 def bce_loss_backward(x, t, s, gx): slope(_bce_back, x, t, np.float32(0), s, gx)
 
 
-def _hinge(x, t, y):
+def _miss(x, t, y):
     for j in range(x.shape[0]):
-        y[j] += (ZERO if x[j] <= ZERO else x[j]) - x[j] * t[j]
+        wrong = ONE - t[j] if x[j] > ZERO else t[j]
+        m = abs(x[j]) * wrong
+        y[j] += ZERO if wrong == ZERO else m
 
 def _bce_logits(x, t, s, y):
     _minus_abs(x, y)
     y[:] = np.exp(y)
     y[:] = np.log1p(y)
-    _hinge(x, t, y)
+    _miss(x, t, y)
 
 def _sigmoid_less(x, t, s, y):
     for j in range(x.shape[0]):

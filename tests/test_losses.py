@@ -337,3 +337,18 @@ def test_number_types(name, kind):
     (lambda x: x.linear_cross_entropy('w', [0, 1]), DTypeError), (lambda x: x.linear_distill(x.rename(r='c'), [0], [0], [1.], loss_scale='x'), OptionError), (lambda x: x.linear_distill(x.rename(r='c'), [0], [0], ['a']), DTypeError)])
 def test_refusals_in_words(call, kind):
     with pytest.raises(kind, match='help:'): call(C(normal(2, 3), 'r k'))
+
+
+@pytest.mark.parametrize('n', [1, 1000])
+def test_bce_of_infinite_scores(backend, n):
+    "The limits: a score that is infinitely sure and right costs nothing (the formula x t of the textbook gives inf 0)."
+    scores, targets = np.array([-np.inf, np.inf, -np.inf, np.inf, np.inf, np.nan], 'f4'), np.array([0, 1, 1, 0, .5, 1], 'f4')
+    x, t = fl.param(np.tile(scores, n), 'd'), fl.Tensor(np.tile(targets, n), 'd')
+    y = x.bce_loss(t, reduction='none', from_logits=True)
+    np.testing.assert_array_equal(y.data, np.tile(np.array([0, 0, np.inf, np.inf, np.inf, np.nan], 'f4'), n))
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.data, np.tile(np.array([0, 0, -1, 1, .5, np.nan], 'f4'), n))
+    x = fl.param(np.tile(scores[:2], n), 'd')
+    loss = x.bce_loss(fl.Tensor(np.tile(targets[:2], n), 'd'), from_logits=True)
+    loss.backward()
+    assert loss.item() == 0 and not x.grad.data.any()

@@ -160,7 +160,7 @@ def gelu_tanh_backward(g, x):
 def gelu_table():
     "The tanh form of every f16 number, by its bits, computed in f32 and rounded to f16."
     x = np.arange(1 << 16, dtype='u2').view('f2').astype('f4')
-    with np.errstate(all='ignore'): y = np.float32(.5) * x * (1 + np.tanh(np.float32(.7978845608028654) * x * (1 + np.float32(CUBE) * x * x)))
+    y = np.float32(.5) * x * (1 + np.tanh(np.float32(.7978845608028654) * x * (1 + np.float32(CUBE) * x * x)))
     return y.astype('f2')
 
 @soft

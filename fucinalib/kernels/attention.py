@@ -5,7 +5,6 @@ keys i + lo to i + hi. What a query keeps for the backward pass is one number a 
 """
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
 TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
@@ -55,7 +54,6 @@ def product(a, b, keep):
 
 
 @kernel(floor=1 << 14, inplace=(0, 1))
-@quiet
 def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
     "Values averaged by softmax(scale q k + bias), and the log of the sum of the exponentials: minus infinity, and a result of 0, where nothing is seen."
     t, s, g, real = q.shape[1], k.shape[1], k.shape[2], q.dtype.type
@@ -83,7 +81,6 @@ def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
     return out
 
 @kernel(floor=1 << 14, inplace=(0, 1, 2))
-@quiet
 def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, delta, *room):
     "Gradients for q, k and v; `delta` is the sum of gy times the result, a number a head and query. Tiles of weights are made again from lse."
     t, s, g, real, given = q.shape[1], k.shape[1], k.shape[2], q.dtype.type, not in_order(owner, k.shape[2])

@@ -22,7 +22,6 @@ import numpy as np
 from ..dtypes import DType, by_name
 from ..errors import DTypeError, fault
 from .dispatch import kernel
-from .pointwise import quiet
 from ..show import FAINT, STYLE, chip
 
 # %% ../../nbs/24a_formats.ipynb #d3a782d6
@@ -86,7 +85,7 @@ def block_format(elems,               # numbers in a block
                 y[i:i + step] = each(scale, code, low)
             return y
         twin.__name__, twin.__doc__ = f'floats_{f}', f'The numbers in {f} blocks, (blocks, {f.bytes}) bytes to (blocks, {elems}) f32.'
-        f.floats = kernel(out=lambda b: [((len(b), elems), np.float32)], floor=2048)(quiet(twin))
+        f.floats = kernel(out=lambda b: [((len(b), elems), np.float32)], floor=2048)(twin)
         return f
     return define
 
@@ -315,7 +314,7 @@ TINY = np.float32(2.**-126)
 
 def inverse(d, top=1):
     "top / d; 0 where that would overflow."
-    with np.errstate(divide='ignore', over='ignore'): return np.where(np.abs(d) >= TINY * abs(top), np.float32(top) / d, np.float32(0))
+    return np.where(np.abs(d) >= TINY * abs(top), np.float32(top) / d, np.float32(0))
 
 def nearest(v):
     "To the nearest whole number, halves away from zero."
@@ -471,7 +470,6 @@ def soft_half(d):
     return np.where((d >= np.float32(2.**-14)) & (d <= np.float32(65504)), d.astype(np.float16).astype(np.float32), d)
 
 @kernel(out=lambda x: [(x.shape, np.int16), ((len(x), x.shape[1] // 32), np.float32), ((len(x), x.shape[1] // 32), np.int32)], floor=64)
-@quiet
 def activate_q8_0(x):
     "Rows in q8_0: codes, scale and sum of codes of every 32. A block with NaN or inf has a NaN scale."
     g = x.reshape(len(x), -1, 32)
@@ -482,7 +480,6 @@ def activate_q8_0(x):
     return q.reshape(x.shape), np.where(bad, np.float32(np.nan), soft_half(d)), q.sum(2, dtype=np.int32)
 
 @kernel(out=lambda x: [(x.shape, np.int16), ((len(x), x.shape[1] // 256), np.float32), ((len(x), x.shape[1] // 16), np.int32)], floor=64)
-@quiet
 def activate_q8_k(x):
     "Rows in q8_k: codes and scale of every 256, sum of codes of every 16. A block with NaN or inf has a NaN scale."
     g = x.reshape(len(x), -1, 256)
@@ -496,7 +493,6 @@ def activate(x, kind):
     "Codes, scales and sums of the rows of x as the activation format `kind`."
     return (activate_q8_k if kind == 'q8_k' else activate_q8_0)(x)
 
-@quiet
 def rounded(q, s):
     "The numbers that codes and scales stand for."
     return (q.reshape(*s.shape, -1) * s[..., None]).reshape(q.shape)
@@ -512,14 +508,12 @@ def rows_of(f, w, k):
         part = w[i:i + step]
         yield slice(i, i + len(part)), f.floats(np.ascontiguousarray(part).reshape(-1, f.bytes)).reshape(len(part), k)
 
-@quiet
 def tiled(f, w, x):
     "x @ w.T for blocks w (n, bytes of a row)."
     y = np.empty((len(x), len(w)), np.float32)
     for at, tile in rows_of(f, w, x.shape[1]): y[:, at] = np.matmul(x, tile.T)
     return y
 
-@quiet
 def tiled_back(f, w, g, k):
     "g @ w for blocks w (n, bytes of a row): the gradient of x."
     y = np.zeros((len(g), k), np.float32)
@@ -555,7 +549,6 @@ def planes(f,  # a block format
     return fours(code.reshape(n, -1, size)), fours(scale), None if low is None else fours(low)
 
 # %% ../../nbs/24a_formats.ipynb #cc073e8f
-@quiet
 def unplane(code, scale, low):
     "The numbers (4 n, k) of packed planes; offsets may be None."
     y = code * scale[..., None]
@@ -570,7 +563,6 @@ def unpack_planes(code, scale, low):
 # %% ../../nbs/24a_formats.ipynb #d6b67aa5
 def packed_out(code, *rest): return [((len(rest[-3]), 4 * len(code)), np.float32)]
 
-@quiet
 def tiled_planes(code, scale, low, x):
     "x @ numbers.T, some rows at a time."
     y, step = np.empty((len(x), 4 * len(code)), np.float32), max(1, TILE // (4 * x.shape[1]))

@@ -6,7 +6,6 @@ the taps of a window are apart, oh ow how many windows there are down and across
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from .dispatch import kernel
-from .pointwise import quiet
 
 
 def border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, value=0):
@@ -52,7 +51,6 @@ def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     return np.array(windows(full, kh, kw, sh, sw, dh, dw, oh, ow), order='C').reshape(len(x) * oh * ow, kh * kw * c)     # never a view of x
 
 @kernel(out=lambda col, m, h, w, c, *rest: [((m, h, w * c), col.dtype)])
-@quiet
 def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "The adjoint of columns: every entry is added to the pixel it was read from."
     parts = col.reshape(m, oh, ow, kh * kw, c)
@@ -60,7 +58,6 @@ def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
 
 
 @kernel(out=lambda x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow: [((len(x), oh, ow * c), x.dtype)])
-@quiet
 def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "Each channel under a filter of its own; f is (kh kw, c)."
     y = np.zeros((len(x), oh, ow, c), x.dtype)
@@ -68,14 +65,12 @@ def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     return y.reshape(len(x), oh, ow * c)
 
 @kernel(out=lambda g, f, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
-@quiet
 def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "The gradient of x in depthwise."
     v = g.reshape(len(g), oh, ow, c)
     return gather(lambda k: v * f[k], len(g), h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, g.dtype)
 
 @kernel(out=lambda g, x, c, kh, kw, *rest: [((kh * kw, c), g.dtype)])
-@quiet
 def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "The gradient of f in depthwise."
     v = g.reshape(len(g), oh, ow, c)
@@ -87,7 +82,6 @@ def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
 
 
 @kernel(inplace=(0,))
-@quiet
 def tiles_(v, x, c, ph, pw, th, tw):
     "The images in tiles of 4x4, one every two pixels, transformed, into v: 16 planes, each with one pixel of every tile."
     full = border(x, c, 4, 4, 2, 2, ph, pw, 1, 1, th, tw)
@@ -99,7 +93,6 @@ def tiles_(v, x, c, ph, pw, th, tw):
     return v
 
 @kernel(inplace=(0,))
-@quiet
 def untiled_(y, v, bias, relu):
     "Planes back to the images y, plus a bias for each channel, cut at 0 if relu is 1."
     m, oh, c = len(y), y.shape[1], len(bias)

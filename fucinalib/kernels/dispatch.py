@@ -3,9 +3,9 @@
 The NumPy function, called the twin, is the meaning. `@kernel` gives back a function that runs the double where there is one,
 where it pays and where it takes the arguments, and the twin everywhere else. Values are the same, so this is never visible but in time.
 """
-import warnings
+import contextvars, warnings
 from collections import Counter
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from math import prod
 import numpy as np
 from numpy import ndarray
@@ -16,6 +16,28 @@ table = {}          # name -> Kernel
 F32 = np.dtype('f4')
 stats = Counter()   # name -> compiled runs; (name, 'twin') -> runs above the floor that NumPy did
 NO_SIGNATURE = 'Invalid call to pythranized function'       # how a TypeError of Pythran's begins that is no fault
+
+
+def ignoring():
+    "Where NumPy keeps what it does about infinities and NaN, a variable of each thread and task, and its value for: nothing."
+    context = contextvars.Context()
+    context.run(np.seterr, all='ignore')
+    (variable, value), = context.items()
+    return variable, value
+
+_variable, _ignore = ignoring()
+hush, unhush = partial(_variable.set, _ignore), _variable.reset     # np.errstate makes its value anew, which takes ten times as long
+
+
+def quiet(f):
+    "`f` without NumPy's warnings: inf and NaN are values here, as in a compiled kernel. What the user has set is back afterwards."
+    @wraps(f)
+    def inner(*args, **kw):
+        if _variable.get() is _ignore: return f(*args, **kw)
+        before = hush()
+        try: return f(*args, **kw)
+        finally: unhush(before)
+    return inner
 
 
 class Kernel:
@@ -144,6 +166,7 @@ def kernel(flat=False,      # the double sees 1-D arrays, all of one shape; numb
           ):
     "Make the NumPy function a kernel of the same name."
     def define(twin):
+        twin = quiet(twin)
         k = table[twin.__name__] = Kernel(twin, floor, flat, out, inplace, forms)
         run = k.run
 

@@ -1,11 +1,9 @@
 """Picking entries by number and putting them back. Arrays are (outer, n, inner): the indexed axis stands in the middle."""
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 
 
 @kernel(inplace=(0,))
-@quiet
 def index_add_(out, at, update):
     "out[:, at[j]] += update[:, j] for j in order; an index that comes twice counts twice."
     flat = out.reshape(out.shape[0], out.shape[1], -1)
@@ -18,7 +16,6 @@ def take_along(x, at):
     return np.take_along_axis(x, at, 1)
 
 @kernel(inplace=(0,))
-@quiet
 def scatter_add_(out, at, update):
     "out[o, at[o, j, i], i] += update[o, j, i] for j in order."
     o, _, i = np.ogrid[:at.shape[0], :1, :at.shape[2]]

@@ -5,7 +5,6 @@ A masked sum is, bit for bit, the sum of the array in which everything else was 
 """
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 from .reductions import planes, rows, sum_last, sum_mid
 
 SAME = sum_last.kernel.floor       # as the plain sum has it, so that both take the same way at every size
@@ -15,13 +14,11 @@ def both(fold, x, m): return fold(np.where(m, x, x.dtype.type(0))), np.count_non
 
 
 @kernel(out=counted(rows), floor=SAME)
-@quiet
 def masked_sum_last(x, m):
     "Sums of what is selected in each row, and how many that is."
     return both(sum_last, x, m)
 
 @kernel(out=counted(planes), floor=SAME)
-@quiet
 def masked_sum_mid(x, m):
     "Sums of what is selected along the middle axis, and how many that is."
     return both(sum_mid, x, m)
@@ -56,38 +53,32 @@ def extremum(x, m, fold, sign):
     return np.where(found, v, np.where(some, x.dtype.type(np.nan), worst) if x.dtype.kind == 'f' else worst), np.where(found, at, np.where(some, np.argmax(m, axis=1), -1))
 
 @kernel(out=counted(rows), floor=SAME)
-@quiet
 def masked_max_last(x, m):
     "The largest selected number of each row and where it is first; NaN never wins; -inf and -1 where nothing is selected."
     return extremum(x, m, np.fmax.reduce, 1)
 
 @kernel(out=counted(planes), floor=SAME)
-@quiet
 def masked_max_mid(x, m):
     "The largest selected number along the middle axis and where it is first."
     return extremum(x, m, np.fmax.reduce, 1)
 
 @kernel(out=counted(rows), floor=SAME)
-@quiet
 def masked_min_last(x, m):
     "The smallest selected number of each row and where it is first; NaN never wins; inf and -1 where nothing is selected."
     return extremum(x, m, np.fmin.reduce, -1)
 
 @kernel(out=counted(planes), floor=SAME)
-@quiet
 def masked_min_mid(x, m):
     "The smallest selected number along the middle axis and where it is first."
     return extremum(x, m, np.fmin.reduce, -1)
 
 
 @kernel(out=lambda m, g: [(m.shape, g.dtype)])
-@quiet
 def masked_spread_last(m, g):
     "g[i] where row i is selected, else 0: the gradient of masked_sum_last."
     return np.where(m, g[:, None], g.dtype.type(0))
 
 @kernel(out=lambda m, g: [(m.shape, g.dtype)])
-@quiet
 def masked_spread_mid(m, g):
     "g where selected along the middle axis, else 0."
     return np.where(m, g[:, None], g.dtype.type(0))

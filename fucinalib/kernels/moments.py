@@ -1,7 +1,6 @@
 """Variance, norms and products along the last axis (rows, n) or a middle one (outer, n, inner)."""
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 from .reductions import planes, rows, sum_last, sum_mid
 
 
@@ -14,50 +13,42 @@ def moments(x, add):
     return mean, add(np.multiply(d, d, out=d))
 
 @kernel(out=pair(rows))
-@quiet
 def moments_last(x):
     "The mean of each row and the sum of its squared distances from it."
     return moments(x, sum_last)
 
 @kernel(out=pair(planes))
-@quiet
 def moments_mid(x):
     "The mean along the middle axis and the sum of squared distances from it."
     return moments(x, sum_mid)
 
 @kernel()
-@quiet
 def deviations_last(x, mean, g):
     "g[i] (x[i] - mean[i]) for each row: the gradient of half a variance."
     return (x - mean[:, None]) * g[:, None]
 
 @kernel()
-@quiet
 def deviations_mid(x, mean, g):
     "g (x - mean) along the middle axis."
     return (x - mean[:, None]) * g[:, None]
 
 
 @kernel(out=rows)
-@quiet
 def abs_sum_last(x):
     "Sums of |x| of the rows."
     return sum_last(np.abs(x))
 
 @kernel(out=planes)
-@quiet
 def abs_sum_mid(x):
     "Sums of |x| along the middle axis."
     return sum_mid(np.abs(x))
 
 @kernel(out=rows)
-@quiet
 def square_sum_last(x):
     "Sums of squares of the rows."
     return sum_last(np.multiply(x, x))
 
 @kernel(out=planes)
-@quiet
 def square_sum_mid(x):
     "Sums of squares along the middle axis."
     return sum_mid(np.multiply(x, x))
@@ -68,13 +59,11 @@ def square_sum_mid(x):
 def wide(x): return np.float64 if x.dtype == np.float32 else x.dtype
 
 @kernel(out=rows)
-@quiet
 def prod_last(x):
     "Products of the rows."
     return np.multiply.reduce(x, axis=1, dtype=wide(x)).astype(x.dtype, copy=False)
 
 @kernel(out=planes)
-@quiet
 def prod_mid(x):
     "Products along the middle axis."
     return np.multiply.reduce(x, axis=1, dtype=wide(x)).astype(x.dtype, copy=False)
@@ -87,13 +76,11 @@ def others(x):
     return left * right
 
 @kernel(out=lambda x, g: [(x.shape, x.dtype)])
-@quiet
 def prod_back_last(x, g):
     "g[i] times the product of all others in the row."
     return (others(x) * g[:, None]).astype(x.dtype, copy=False)
 
 @kernel(out=lambda x, g: [(x.shape, x.dtype)])
-@quiet
 def prod_back_mid(x, g):
     "g times the product of all others along the middle axis."
     return (others(x) * g[:, None]).astype(x.dtype, copy=False)

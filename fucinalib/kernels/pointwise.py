@@ -1,69 +1,42 @@
 """Arithmetic element by element, and its gradients."""
-import contextvars, threading
-from functools import wraps
 import numpy as np
 from .dispatch import kernel
 
-
-class Quiet(threading.local):
-    "A context of each thread in which NumPy warns of nothing, made once: np.errstate makes one a call, which takes as long as adding two small arrays."
-    def __init__(self):
-        self.run = contextvars.copy_context().run
-        self.run(np.seterr, all='ignore')
-
-here = Quiet()
-
-def quiet(f):
-    "`f` without NumPy's warnings: inf and NaN are values here, as in a compiled kernel."
-    @wraps(f)
-    def inner(*args, **kw):
-        try: return here.run(f, *args, **kw)
-        except RuntimeError as e:
-            if not str(e).startswith('cannot enter context'): raise
-        with np.errstate(all='ignore'): return f(*args, **kw)      # one quiet function has called another
-    return inner
 
 ALL = 'scalar', 'row', 'col'
 
 
 @kernel(flat=True, forms=ALL)
-@quiet
 def add(a, b):
     "a + b."
     return np.add(a, b)
 
 @kernel(flat=True, forms=ALL)
-@quiet
 def sub(a, b):
     "a - b."
     return np.subtract(a, b)
 
 @kernel(flat=True, forms=ALL)
-@quiet
 def mul(a, b):
     "a * b."
     return np.multiply(a, b)
 
 @kernel(flat=True, forms=ALL)
-@quiet
 def div(a, b):
     "a / b; x / 0 is inf or NaN."
     return np.divide(a, b)
 
 @kernel(flat=True, forms=('scalar',))
-@quiet
 def maximum(a, b):
     "The larger one; NaN in either gives NaN."
     return np.maximum(a, b)
 
 @kernel(flat=True, forms=('scalar',))
-@quiet
 def minimum(a, b):
     "The smaller one; NaN in either gives NaN."
     return np.minimum(a, b)
 
 @kernel(flat=True, forms=('scalar',))
-@quiet
 def pow(a, b):
     "a ** b by the rules of C: 0 ** 0 is 1, a negative base with a fractional exponent NaN."
     return np.power(a, b) if isinstance(b, np.ndarray) else pow_scalar.kernel.twin(a, b)
@@ -72,55 +45,46 @@ def pow(a, b):
 # one number for all elements
 
 @kernel(flat=True)
-@quiet
 def add_scalar(x, s):
     "x + s."
     return np.add(x, s)
 
 @kernel(flat=True)
-@quiet
 def sub_scalar(x, s):
     "x - s."
     return np.subtract(x, s)
 
 @kernel(flat=True)
-@quiet
 def rsub_scalar(x, s):
     "s - x."
     return np.subtract(s, x)
 
 @kernel(flat=True)
-@quiet
 def mul_scalar(x, s):
     "x * s."
     return np.multiply(x, s)
 
 @kernel(flat=True)
-@quiet
 def div_scalar(x, s):
     "x / s."
     return np.divide(x, s)
 
 @kernel(flat=True)
-@quiet
 def rdiv_scalar(x, s):
     "s / x."
     return np.divide(s, x)
 
 @kernel(flat=True)
-@quiet
 def maximum_scalar(x, s):
     "The larger of x and s; NaN stays."
     return np.maximum(x, s)
 
 @kernel(flat=True)
-@quiet
 def minimum_scalar(x, s):
     "The smaller of x and s; NaN stays."
     return np.minimum(x, s)
 
 @kernel(flat=True)
-@quiet
 def pow_scalar(x, s):
     "x ** s; where s is a half, the square root."
     if s == 2: return np.multiply(x, x)
@@ -130,7 +94,6 @@ def pow_scalar(x, s):
     return np.power(x, s)
 
 @kernel(flat=True)
-@quiet
 def rpow_scalar(x, s):
     "s ** x."
     return np.power(s, x)
@@ -141,49 +104,41 @@ def rpow_scalar(x, s):
 def by_rows(f, x, col): return f(x.reshape(-1, col.size, x.shape[1]), col[:, None]).reshape(x.shape)
 
 @kernel()
-@quiet
 def add_row(x, row):
     "x + row."
     return np.add(x, row)
 
 @kernel()
-@quiet
 def sub_row(x, row):
     "x - row."
     return np.subtract(x, row)
 
 @kernel()
-@quiet
 def mul_row(x, row):
     "x * row."
     return np.multiply(x, row)
 
 @kernel()
-@quiet
 def div_row(x, row):
     "x / row."
     return np.divide(x, row)
 
 @kernel()
-@quiet
 def add_col(x, col):
     "x[i] + col[i % k]."
     return by_rows(np.add, x, col)
 
 @kernel()
-@quiet
 def sub_col(x, col):
     "x[i] - col[i % k]."
     return by_rows(np.subtract, x, col)
 
 @kernel()
-@quiet
 def mul_col(x, col):
     "x[i] * col[i % k]."
     return by_rows(np.multiply, x, col)
 
 @kernel()
-@quiet
 def div_col(x, col):
     "x[i] / col[i % k]."
     return by_rows(np.divide, x, col)
@@ -192,14 +147,12 @@ def div_col(x, col):
 # in place
 
 @kernel(flat=True, inplace=(0,))
-@quiet
 def add_scaled_(x, y, alpha):
     "x += alpha * y."
     np.add(x, y if alpha == 1 else np.multiply(y, alpha), out=x)
     return x
 
 @kernel(flat=True, inplace=(0,))
-@quiet
 def mul_scalar_(x, s):
     "x *= s."
     return np.multiply(x, s, out=x)
@@ -210,14 +163,12 @@ def mul_scalar_(x, s):
 def two(g, a, b, *more): return [(g.shape, g.dtype)] * 2
 
 @kernel(flat=True, out=two)
-@quiet
 def div_backward(g, a, b):
     "Gradients of a / b for both: g / b and -g a / b**2."
     ga = np.divide(g, b)
     return ga, np.negative(np.multiply(ga, np.divide(a, b)))
 
 @kernel(flat=True, out=two)
-@quiet
 def maximum_backward(g, a, b):
     "Gradients for both: g to the larger one, half to each at a tie, none where either is NaN."
     half, none = np.multiply(g, g.dtype.type(0.5)), g.dtype.type(0)
@@ -225,7 +176,6 @@ def maximum_backward(g, a, b):
     return np.where(a > b, g, tie), np.where(a < b, g, tie)
 
 @kernel(flat=True, out=two)
-@quiet
 def minimum_backward(g, a, b):
     "Gradients for both: g to the smaller one, half to each at a tie, none where either is NaN."
     half, none = np.multiply(g, g.dtype.type(0.5)), g.dtype.type(0)
@@ -233,7 +183,6 @@ def minimum_backward(g, a, b):
     return np.where(a < b, g, tie), np.where(a > b, g, tie)
 
 @kernel(flat=True, out=two)
-@quiet
 def pow_backward(g, a, b, y):
     "Gradients of y = a ** b for both: g b a**(b-1), zero where b is 0, and g y ln a, zero where a is 0 and b is not negative."
     none = g.dtype.type(0)
@@ -241,7 +190,6 @@ def pow_backward(g, a, b, y):
             np.where((a == 0) & (b >= 0), none, g * (y * np.log(a))))
 
 @kernel(flat=True)
-@quiet
 def pow_scalar_backward(g, x, s):
     "Gradient of x ** s for x: g s x**(s-1), zero for s = 0."
     if s == 0: return np.zeros(g.shape, g.dtype)

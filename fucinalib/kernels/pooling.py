@@ -2,11 +2,9 @@
 import numpy as np
 from .convolution import border, gather, taps
 from .dispatch import kernel
-from .pointwise import quiet
 
 
 @kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, oh, ow: [((len(x), oh, ow * c), x.dtype), ((len(x), oh, ow * c), np.int32)])
-@quiet
 def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow):
     "The largest number in each window and which tap it was, the first of equals; a NaN counts only where there is nothing else."
     place = (kh, kw, sh, sw, 1, 1, oh, ow)
@@ -21,7 +19,6 @@ def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow):
     return y.reshape(m, oh, ow * c), at.reshape(m, oh, ow * c)
 
 @kernel(out=lambda g, at, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
-@quiet
 def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow):
     "Every gradient to the tap that won, added up."
     m = len(g)
@@ -35,7 +32,6 @@ def valid_taps(h, w, kh, kw, sh, sw, ph, pw, oh, ow, dtype):
     return np.multiply.outer(count(h, kh, sh, ph, oh), count(w, kw, sw, pw, ow))[..., None].astype(dtype)
 
 @kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, oh, ow: [((len(x), oh, ow * c), x.dtype)])
-@quiet
 def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow):
     "The mean of the taps of each window that lie in the image."
     y = np.zeros((len(x), oh, ow, c), x.dtype)
@@ -43,7 +39,6 @@ def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow):
     return (y * (1 / valid_taps(x.shape[1], x.shape[2] // c, kh, kw, sh, sw, ph, pw, oh, ow, x.dtype))).reshape(len(x), oh, ow * c)
 
 @kernel(out=lambda g, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
-@quiet
 def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow):
     "Every gradient in equal parts to the taps of its window that lie in the image."
     part = g.reshape(len(g), oh, ow, c) * (1 / valid_taps(h, w, kh, kw, sh, sw, ph, pw, oh, ow, g.dtype))
@@ -59,7 +54,6 @@ def doubled(x, c):
     return y.reshape(m, 2 * h, 2 * w)
 
 @kernel(out=lambda g, c: [((len(g), g.shape[1] // 2, g.shape[2] // 2), g.dtype)])
-@quiet
 def doubled_back(g, c):
     "The sum of every square of four."
     m, h, w = len(g), g.shape[1] // 2, g.shape[2] // 2 // c
@@ -68,25 +62,21 @@ def doubled_back(g, c):
 
 
 @kernel()
-@quiet
 def prelu(x, a):
     "x above 0, a times x elsewhere; one a for each column."
     return np.where(x > 0, x, x * a)
 
 @kernel(out=lambda g, x, a: [(x.shape, x.dtype), (a.shape, x.dtype)])
-@quiet
 def prelu_back(g, x, a):
     "Gradients of prelu for x and a."
     return np.where(x > 0, g, g * a), column_sums(np.where(x > 0, x.dtype.type(0), g * x))
 
 @kernel()
-@quiet
 def channel_affine(x, s, b):
     "x s + b, one s and one b for each column."
     return x * s + b
 
 @kernel(out=lambda g, x, s: [(x.shape, x.dtype), (s.shape, x.dtype), (s.shape, x.dtype)])
-@quiet
 def channel_affine_back(g, x, s):
     "Gradients of channel_affine for x, s and b."
     return g * s, column_sums(g * x), column_sums(g)

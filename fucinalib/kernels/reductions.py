@@ -8,7 +8,6 @@ from math import prod
 import builtins
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 
 BLOCK = 128
 
@@ -19,13 +18,11 @@ def ranked(out): return lambda x: [*out(x), (out(x)[0][0], np.int64)]
 
 
 @kernel(out=rows)
-@quiet
 def sum_last(x):
     "Sums of the rows."
     return np.add.reduce(x, axis=1)
 
 @kernel(out=planes)
-@quiet
 def sum_mid(x):
     "Sums along the middle axis, in blocks of 128."
     outer, n, inner = x.shape
@@ -42,25 +39,21 @@ def extremum(x, axis, fold):
     return v, np.argmax(x == np.expand_dims(v, axis), axis=axis)
 
 @kernel(out=ranked(rows))
-@quiet
 def max_last(x):
     "The largest of each row and where it is first; NaN never wins, a row of NaN gives NaN and 0."
     return extremum(x, 1, np.fmax.reduce)
 
 @kernel(out=ranked(rows))
-@quiet
 def min_last(x):
     "The smallest of each row and where it is first; NaN never wins, a row of NaN gives NaN and 0."
     return extremum(x, 1, np.fmin.reduce)
 
 @kernel(out=ranked(planes))
-@quiet
 def max_mid(x):
     "The largest along the middle axis and where it is first; NaN never wins."
     return extremum(x, 1, np.fmax.reduce)
 
 @kernel(out=ranked(planes))
-@quiet
 def min_mid(x):
     "The smallest along the middle axis and where it is first; NaN never wins."
     return extremum(x, 1, np.fmin.reduce)

@@ -1,7 +1,6 @@
 """Pairs of features turned by an angle. Arrays are (rows, inner, d); row r has the angles of row r - r // n * n of `cos` and `sin`, which are (n, pairs)."""
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 
 
 def by_position(x, cos, sin, sign):
@@ -10,7 +9,6 @@ def by_position(x, cos, sin, sign):
     return x.reshape(-1, n, *x.shape[1:]), cos[:, None].astype(x.dtype, copy=False), sin[:, None].astype(x.dtype, copy=False) * t(sign)
 
 @kernel(floor=64)
-@quiet
 def rope_half(x, cos, sin, sign):
     "Feature i and feature i + pairs turn together by sign times the angle; the features behind stay."
     v, c, s = by_position(x, cos, sin, sign)
@@ -22,7 +20,6 @@ def rope_half(x, cos, sin, sign):
     return y.reshape(x.shape)
 
 @kernel(floor=64)
-@quiet
 def rope_pairs(x, cos, sin, lo, sign):
     "Features lo + 2 i and lo + 2 i + 1 turn together by sign times the angle; all others stay."
     v, c, s = by_position(x, cos, sin, sign)

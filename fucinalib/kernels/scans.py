@@ -4,7 +4,6 @@ Every lane is computed serially, front to back (gradients back to front), one ro
 """
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 
 def like(i): return lambda *args: [(args[i].shape, args[i].dtype)]
 
@@ -12,37 +11,31 @@ def like(i): return lambda *args: [(args[i].shape, args[i].dtype)]
 def flipped(x): return x[:, ::-1]
 
 @kernel()
-@quiet
 def cumsum_last(x):
     "Running sums of the rows."
     return np.cumsum(x, axis=1, dtype=x.dtype)
 
 @kernel()
-@quiet
 def cumsum_mid(x):
     "Running sums along the middle axis."
     return np.cumsum(x, axis=1, dtype=x.dtype)
 
 @kernel()
-@quiet
 def cumsum_back_last(g):
     "Sums of what is left of each row, this entry included: the gradient of cumsum_last."
     return np.ascontiguousarray(flipped(np.cumsum(flipped(g), axis=1, dtype=g.dtype)))
 
 @kernel()
-@quiet
 def cumsum_back_mid(g):
     "Sums of what is left along the middle axis: the gradient of cumsum_mid."
     return np.ascontiguousarray(flipped(np.cumsum(flipped(g), axis=1, dtype=g.dtype)))
 
 @kernel()
-@quiet
 def cumprod_last(x):
     "Running products of the rows."
     return np.cumprod(x, axis=1, dtype=x.dtype)
 
 @kernel()
-@quiet
 def cumprod_mid(x):
     "Running products along the middle axis."
     return np.cumprod(x, axis=1, dtype=x.dtype)
@@ -58,13 +51,11 @@ def cumprod_slopes(g, x, y):
     return d
 
 @kernel()
-@quiet
 def cumprod_back_last(g, x, y):
     "The gradient of y = cumprod_last(x)."
     return cumprod_slopes(g, x, y)
 
 @kernel()
-@quiet
 def cumprod_back_mid(g, x, y):
     "The gradient of y = cumprod_mid(x)."
     return cumprod_slopes(g, x, y)
@@ -82,13 +73,11 @@ def recur(b, a, h):
     return y
 
 @kernel()
-@quiet
 def recurrence_last(b, a, first):
     "h[t] = a[t] h[t-1] + b[t] along the rows, h[-1] = first."
     return recur(b, a, first)
 
 @kernel()
-@quiet
 def recurrence_mid(b, a, first):
     "h[t] = a[t] h[t-1] + b[t] along the middle axis, h[-1] = first."
     return recur(b, a, first)
@@ -101,13 +90,11 @@ def recur_back(g, a):
     return d
 
 @kernel()
-@quiet
 def recurrence_back_last(g, a):
     "The gradient of b in recurrence_last."
     return recur_back(g, a)
 
 @kernel()
-@quiet
 def recurrence_back_mid(g, a):
     "The gradient of b in recurrence_mid."
     return recur_back(g, a)
@@ -116,7 +103,6 @@ def recurrence_back_mid(g, a):
 # runs of neighbours along the middle axis: offsets[i] .. offsets[i+1] belong to segment i; some may be empty
 
 @kernel(out=lambda x, offsets: [((x.shape[0], len(offsets) - 1, x.shape[2]), x.dtype)])
-@quiet
 def segment_sum(x, offsets):
     "Sums of the segments, long ones in blocks; an empty one gives 0."
     y = np.zeros((x.shape[0], len(offsets) - 1, x.shape[2]), x.dtype)

@@ -1,7 +1,6 @@
 """Scores become shares, row by row (rows, n), or along a middle axis (outer, n, inner). g is the gradient of the result, y the result."""
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 
 FEW = 1 << 7        # below so many numbers NumPy is as fast
 
@@ -27,62 +26,52 @@ def log_shares(x):
 
 
 @kernel(floor=FEW)
-@quiet
 def softmax_last(x):
     "exp(x) / sum exp(x) of each row; a row of -inf gives NaN."
     return shares(x)
 
 @kernel(floor=FEW)
-@quiet
 def softmax_mid(x):
     "As softmax_last, along the middle axis."
     return shares(x)
 
 @kernel(floor=FEW)
-@quiet
 def softmax_last_backward(g, y):
     "y (g - sum g y)."
     return y * (g - added(g * y))
 
 @kernel(floor=FEW)
-@quiet
 def softmax_mid_backward(g, y):
     "As softmax_last_backward, along the middle axis."
     return y * (g - added(g * y))
 
 @kernel(floor=FEW)
-@quiet
 def log_softmax_last(x):
     "x - log sum exp(x) of each row; a row of -inf gives NaN; inf gives NaN, and -inf beside it."
     return log_shares(x)
 
 @kernel(floor=FEW)
-@quiet
 def log_softmax_mid(x):
     "As log_softmax_last, along the middle axis."
     return log_shares(x)
 
 @kernel(floor=FEW)
-@quiet
 def log_softmax_last_backward(g, y):
     "g - exp(y) sum g."
     return g - np.exp(y) * added(g)
 
 @kernel(floor=FEW)
-@quiet
 def log_softmax_mid_backward(g, y):
     "As log_softmax_last_backward, along the middle axis."
     return g - np.exp(y) * added(g)
 
 @kernel(floor=FEW, out=lambda x: [(x.shape[:1], x.dtype)])
-@quiet
 def logsumexp_last(x):
     "log sum exp(x) of each row; a row of -inf gives -inf."
     m = guarded(np.max(x, axis=1))
     return m + np.log(np.add.reduce(raised(x, m[:, None]), axis=1))
 
 @kernel(floor=FEW)
-@quiet
 def logsumexp_last_backward(x, y, g):
     "g exp(x - y); 0 in a row of -inf."
     e = raised(x, np.where(np.isneginf(y), y.dtype.type(0), y)[:, None])
@@ -90,7 +79,6 @@ def logsumexp_last_backward(x, y, g):
     return e
 
 @kernel(floor=FEW)
-@quiet
 def softmax_scores(x, scale, mask, at, slope, sink, limit):
     """Shares of the first limit[i] numbers of scale x[i] + slope[i] mask[at[i]], and of one more score sink[i] that is not returned. The rest is 0.
 
@@ -107,7 +95,6 @@ def softmax_scores(x, scale, mask, at, slope, sink, limit):
     return z
 
 @kernel(floor=FEW)
-@quiet
 def softmax_scores_backward(g, y, scale, limit):
     "scale y (g - sum g y) over the first limit[i] numbers of each row, 0 behind."
     inside = np.arange(g.shape[1]) < limit[:, None]

@@ -2,13 +2,11 @@
 import functools
 import numpy as np
 from .dispatch import kernel
-from .pointwise import quiet
 from .random import CHUNK as PIECE, bits, counters, pieces
 
 
 def by_pieces(f, outputs=1):
-    "A function of arrays of one shape, on pieces whose temporaries stay in cache; inf and NaN are no reason to warn."
-    f = quiet(f)
+    "A function of arrays of one shape, on pieces whose temporaries stay in cache."
     @functools.wraps(f)
     def twin(x, *rest):
         if x.size <= PIECE: return f(x, *rest)
@@ -180,7 +178,6 @@ def round(x):
 # dropout: entry i of the flattened array stays if the counter-based random number i allows it
 
 @kernel(flat=True, floor=1 << 7)
-@quiet
 def dropout(x, seed, limit, scale):
     "x scale where the upper 53 random bits of the entry are below `limit`, else 0. Also its own gradient."
     y = np.empty(x.size, x.dtype)

@@ -254,9 +254,8 @@ def kda_recurrent(q:Tensor,         # 'seq head k'
     real, (t, h, n), m = q.data.dtype, q.shape, v.shape[2]
     factor = real.type(scale if scale > 0 else n**-.5)
     qs, ks = with_length_one(q.data) * factor, with_length_one(k.data)
-    with np.errstate(all='ignore'):
-        fade = np.exp(-np.exp(a) * np.logaddexp(real.type(0), g_raw.data + b)).astype(real)
-        beta = (1 / (1 + np.exp(-beta_raw.data))).astype(real)
+    fade = np.exp(-np.exp(a) * np.logaddexp(real.type(0), g_raw.data + b)).astype(real)
+    beta = (1 / (1 + np.exp(-beta_raw.data))).astype(real)
     state = np.zeros((h, n, m), real) if initial_state is None else initial_state.data.astype(real)
     y = np.empty((t, h, m), real)
     for i in range(t):

@@ -16,6 +16,7 @@ from ..autograd import mode, registry
 from ..dtypes import as_dtype
 from ..errors import (DTypeError, EmptySelection, GradientCastUnsupported, GradientQuantizedMatmulUnsupported, IndexOutOfBounds, InvalidDataLength, InvalidShape,
                               NonFiniteValue, OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, closest, did_you_mean, fault, named)
+from ..kernels.dispatch import quiet
 from ..kernels.blocks import BlockFormat, formats, multiply, packed_product, planes, tiled_back, unplane
 from .packed import PackedWeight
 from ..show import STYLE, chip
@@ -125,11 +126,11 @@ def quantize(self, x):
 BlockFormat.quantize = quantize
 
 # %% ../../nbs/25a_blocks.ipynb #828ed634
+@quiet
 def in_pieces(f, a):
     "f.write in pieces that stay in cache; an error if a scale is beyond what it is stored in."
     out, step = np.empty((len(a), f.bytes), np.uint8), max(1, (1 << 18) // f.elems)
-    with np.errstate(over='ignore', invalid='ignore'):
-        for i in range(0, len(a), step): out[i:i + step] = f.write(a[i:i + step])
+    for i in range(0, len(a), step): out[i:i + step] = f.write(a[i:i + step])
     far = np.abs(a).max()
     if far > 60000 and f != 'q8_k' and (far > 1e9 or not np.isfinite(f.floats(out)).all()):
         raise fault(NonFiniteValue, f'to({str(f)!r}): a value of {far:.3g} needs a scale beyond the range of f16', help='scale the values down, and the result of the product up')

@@ -13,7 +13,6 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 import numpy as np
-from ..kernels.pointwise import quiet
 from ..checks import mixed
 from .reductions import along, lanes, total
 from .. import kernels
@@ -128,8 +127,8 @@ def runner(call, a, b, y, shapes):
     def rearranged(p, q):
         r = product(see_a(p), see_b(q), out=np.empty(y.shape, p.dtype))
         return np.ascontiguousarray(r.reshape(inner).transpose(home))
-    if call == 'gemm' and y.order == (0, 1) and not y.copy: return quiet(lambda p, q: product(see_a(p), see_b(q)))
-    return quiet(rearranged if y.copy else straight)
+    if call == 'gemm' and y.order == (0, 1) and not y.copy: return lambda p, q: product(see_a(p), see_b(q))
+    return rearranged if y.copy else straight
 
 # %% ../../nbs/14_contraction.ipynb #721765ed
 CALLS = {'multiply': np.multiply, 'dot': np.matmul, 'gemv': np.matmul, 'gemm': np.matmul, 'batched gemm': np.matmul}
@@ -192,7 +191,7 @@ def plan(a, b, out, a_shape, a_strides, b_shape, b_strides, item):
     g, dy = groups(a, b, out), dict(zip(out, [item * prod(shape[i + 1:]) for i in range(len(shape))]))
     views = cheapest(g, a, b, out, size, dict(zip(a, a_strides)), dict(zip(b, b_strides)), dy, item)
     call, shapes = which(*views), (a_shape, b_shape, shape)
-    if call == 'sums of products': run, views = quiet(lanewise(a, b, out, a_shape, a_strides, b_strides, g.joined)), tuple([v._replace(copy=False) for v in views])
+    if call == 'sums of products': run, views = lanewise(a, b, out, a_shape, a_strides, b_strides, g.joined), tuple([v._replace(copy=False) for v in views])
     else: run = special(call, views, shapes, g, out, item) or runner(call, *views, shapes)
     return Plan(run, call, views, g, size)
 
@@ -339,7 +338,7 @@ def add_dot(x:Tensor,    # has the tags of the product, in its order
     if y.shape != x.shape:
         t = next(t for t, n, m in zip(out, x.shape, y.shape) if n != m)
         raise clash('add_dot', x, a if t in a.tags else w, t, 'a' if t in a.tags else 'w')
-    with np.errstate(all='ignore'): y += x.data
+    y += x.data
     return y, out, (lambda g: g, *rules)
 
 # %% ../../nbs/14_contraction.ipynb #551a3bc5

@@ -47,7 +47,7 @@ class Rule:
     def __call__(self, dtype, *args, **extra):
         "The rule over arrays of one shape, as an array of type `dtype`."
         if self.vector is None: return self.each(dtype, args, extra)
-        with np.errstate(all='ignore'): y = np.array(np.broadcast_to(self.vector(*args, **extra), args[0].shape), dtype)
+        y = np.array(np.broadcast_to(self.vector(*args, **extra), args[0].shape), dtype)
         if not self.trusted: self.agree(y, args, extra)
         return y
 

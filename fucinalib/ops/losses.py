@@ -16,7 +16,6 @@ from .. import kernels
 from ..autograd import Sample, mode, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from ..kernels.losses import sure
-from ..kernels.pointwise import quiet
 from ..checks import mixed
 from .reductions import lanes
 from ..checks import floats
@@ -152,7 +151,6 @@ def send_back(d, a, w, at, gx, gw):
     if at.start == 0: np.matmul(d.T, a[at], out=gw)
     else: kernels.add_scaled_(gw, d.T @ a[at], 1.)
 
-@quiet
 def linear_losses(a,        # (rows, d)
                   w,        # (classes, d)
                   y,        # label of each row
@@ -258,7 +256,6 @@ def entries_for(x, weight, rows, classes, probs):
     there, number = np.unique(r[order], return_inverse=True)
     return there, number, c[order].astype('i8'), p[order].astype(x.data.dtype), order
 
-@quiet
 def distill_losses(a, w, number, c, p, g, gx=None, gw=None):
     "The loss of every entry, the rows of `a` in chunks; g weighs all of them in the gradients."
     losses = np.empty(len(p), a.dtype)
@@ -370,11 +367,11 @@ def bce_loss(x:Tensor,           # probabilities, any tags; or scores
 
 # %% ../../nbs/19_losses.ipynb #00285df3
 def kl_target(a, t, s):
-    with np.errstate(all='ignore'): return np.where(t <= 0, t.dtype.type(0), t.dtype.type(s) * (kernels.log(t) + 1 - a))
+    return np.where(t <= 0, t.dtype.type(0), t.dtype.type(s) * (kernels.log(t) + 1 - a))
 
 def kl_log_target(a, t, s):
     e = kernels.exp(t)
-    with np.errstate(all='ignore'): return np.where(e == 0, t.dtype.type(0), t.dtype.type(s) * e * (t - a + 1))
+    return np.where(e == 0, t.dtype.type(0), t.dtype.type(s) * e * (t - a + 1))
 
 @op('losses', samples=CHANCE + [Sample(*s.args, log_target=True, **s.kw) for s in PAIR], torch='torch.nn.functional.kl_div', half='f32',
     mistakes=UNEQUAL + [(OptionError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'), reduction='batchmean'))])

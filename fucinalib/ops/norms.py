@@ -11,7 +11,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
-from ..kernels.pointwise import quiet
+from ..kernels.dispatch import quiet
 from ..checks import mixed
 from .reductions import lanes
 from ..checks import floats

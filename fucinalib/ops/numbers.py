@@ -25,7 +25,7 @@ def cast(a, want):
         y = np.where(np.isnan(a) | low | high, 0, a).astype(want)
         y[low], y[high] = info.min, info.max
         return y
-    with np.errstate(over='ignore', invalid='ignore'): return a.astype(want)
+    return a.astype(want)
 
 # %% ../../nbs/24_numbers.ipynb #1f1bb121
 @op('numbers', samples=[Sample('d=3', 'f64'), Sample('row=2 col=2', 'f64')], torch='torch.Tensor.to', half='native',
@@ -70,7 +70,7 @@ def div_floor(x:Tensor,            # whole numbers
              )->Tensor:
     "The quotient rounded down; the smallest number by -1 wraps to itself."
     a, b, tags = divided(x, other, 'div_floor')
-    with np.errstate(over='ignore'): return np.floor_divide(a, b), tags, None
+    return np.floor_divide(a, b), tags, None
 
 # %% ../../nbs/24_numbers.ipynb #80f35e6b
 @op('numbers', samples=WHOLE, mistakes=BY_ZERO, torch='torch.div', differentiable=False)
@@ -79,7 +79,7 @@ def div_trunc(x:Tensor,            # whole numbers
              )->Tensor:
     "The quotient rounded towards zero, as in C; the smallest number by -1 wraps to itself."
     a, b, tags = divided(x, other, 'div_trunc')
-    with np.errstate(over='ignore'): q = np.floor_divide(a, b)
+    q = np.floor_divide(a, b)
     return q + ((np.remainder(a, b) != 0) & ((a < 0) != (b < 0))).astype(a.dtype), tags, None
 
 # %% ../../nbs/24_numbers.ipynb #15906654

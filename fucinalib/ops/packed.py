@@ -12,7 +12,6 @@ from html import escape
 import numpy as np
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
-from ..kernels.pointwise import quiet
 from ..errors import (DTypeError, GradientPackedMatmulUnsupported, GradientQuantizedMatmulUnsupported, InvalidShape, OptionError, ShapeMismatch, TagError, TernaryContractDimNotBlockAligned,
                               UnsupportedView, did_you_mean, fault)
 from ..show import STYLE, chip
@@ -34,7 +33,6 @@ def readable(a):
     return a if t == item and s >= k * item or s == item and t >= m * item else np.ascontiguousarray(a)
 
 # %% ../../nbs/25_packed.ipynb #258c553e
-@quiet
 def product(a, b):
     "a @ b. A single right matrix makes one product of the whole batch."
     a, b = readable(a), readable(b)
@@ -222,6 +220,6 @@ def dot_ternary(x:Tensor,  # its last axis is summed over
     tags, a, b = ternary_tags(x, w, tag), x.data, w.data
     t, d = trits(b)
     rows = a.reshape(-1, a.shape[-1])
-    scaled = quiet(lambda a: a * d)
+    scaled = lambda a: a * d
     y = scaled(product(rows, t.T))
     return y.reshape(a.shape[:-1] + y.shape[-1:]), tags, (lambda g: product(scaled(g), t), lambda g: product(g.reshape(-1, g.shape[-1]).T, rows))

@@ -63,7 +63,7 @@ def finite(value, kind):
     try: value = float(value)
     except OverflowError: return None
     if -6e4 < value < 6e4: return value      # every real type that computes goes this far
-    with np.errstate(over='ignore'): near = float(kind.type(value))
+    near = float(kind.type(value))
     return value if np.isfinite(near) else near
 
 # %% ../../nbs/10_pointwise.ipynb #65894a97
@@ -204,7 +204,7 @@ def mul_(x:Tensor,  # changed in place
 def last_axis_vector(x, vector, tag):
     "`vector` as an array that fits the last axis of x, which must be `tag`."
     if axis_of(x, tag) != x.ndim - 1: raise fault(UnsupportedView, f'{tag!r} is not the last axis', help='x.add(bias) meets by name wherever the axis is')
-    with np.errstate(over='ignore'): v = np.asarray(vector, x.data.dtype)
+    v = np.asarray(vector, x.data.dtype)
     if v.shape != x.shape[-1:]: raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', vec=v, help=f'give {x.shape[-1]} values')
     return v
 

@@ -17,7 +17,7 @@ from ..autograd import Sample, op
 from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, fault
 from ..kernels import reductions as blocks
 from ..kernels.masked import masked_sum_columns
-from ..kernels.pointwise import quiet
+from ..kernels.dispatch import quiet
 from .pointwise import as_number
 from ..checks import floats
 from ..tags import locate

@@ -129,7 +129,7 @@ def rope_table(positions,          # whole numbers, or an AxisRange
     else:
         if dim is None: raise fault(OptionError, 'rope_table: no dim', help='how many features turn: rope_table(AxisRange(n), dim)')
         dim, theta = paired('rope_table', dim), base('rope_table', theta)
-        with np.errstate(over='ignore'): angle = at[:, None].astype('f4') / (theta ** (np.arange(0, dim, 2) / dim)).astype('f4')
+        angle = at[:, None].astype('f4') / (theta ** (np.arange(0, dim, 2) / dim)).astype('f4')
         if freq_factors is not None:
             factors = per_pair('rope_table', freq_factors, 'freq_factors', dim // 2, 'f4')
             if not (factors > 0).all(): raise fault(OptionError, 'rope_table: a frequency factor is not above 0', help='1 changes nothing, more makes a pair slower')

@@ -10,7 +10,6 @@ __all__ = ['NO_AXIS', 'AXIS', 'RECUR', 'lanes_along', 'cumsum', 'cumprod', 'boun
 import numpy as np
 from ..autograd import Sample, op
 from ..errors import DTypeError, InvalidShape, ShapeMismatch, TagError, did_you_mean, fault
-from ..kernels.pointwise import quiet
 from ..kernels.scans import segment_spread
 from .. import kernels
 from ..checks import mixed
@@ -115,7 +114,6 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
     steps = np.broadcast_to(a, full).transpose(l.order).reshape(l.shape[0], full[spot], l.shape[2])
     h0 = l.part(first)
     y = along('recurrence', v, steps, h0)
-    @quiet
     def rules(g):
         d = along('recurrence_back', l.see(g), steps)
         before = np.concatenate([h0[:, None], y[:, :-1]], axis=1)

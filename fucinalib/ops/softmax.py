@@ -80,7 +80,7 @@ def sink_of(x, sinks, head):
     if isinstance(sinks, Tensor) and head is not None and sinks.tags not in ((), (head,)): raise fault(TagError, f'softmax: the sinks have the one axis {head!r}', x=x, sinks=sinks, help=f'Tensor(values, {head!r})')
     if a.ndim > 1 or a.size != n:
         raise fault(InvalidShape, f'softmax: {a.size} sinks for {n} heads' if head else f'softmax: {a.size} sinks and no axis of heads', x=x, sinks=sinks, help=f'{n} of them, one for each entry of {head!r}' if head else "say which axis they belong to: head='head'; or give a single number")
-    with np.errstate(all='ignore'): return placed(a.astype(x.data.dtype), x, head)
+    return placed(a.astype(x.data.dtype), x, head)
 
 def limit_of(x, axis, causal, offset):
     "How many entries of the axis each query sees, at every place of x. TagError, InvalidShape."
