@@ -81,7 +81,7 @@ def split_gated(x:Tensor,  # any tags, real numbers
     a, at, tags = x.data, axis_of(x, tag), x.tags if out is None else replaced(x, tag, out)
     n, before, after = a.shape[at], a.shape[:at], a.shape[at + 1:]
     if n % 2:
-        raise fault(InvalidShape, f'over {x.tags[at]!r}: {n} values have no halves', help='pad it or cut it')
+        raise fault(InvalidShape, f'over {x.tags[at]!r}: {n} values have no halves', help='pad or cut it')
     halves = a.reshape(-1, 2, n // 2 * math.prod(after))  # before the axis, the halves, the rest
     y = f(halves)
     def rule(g): return back(g.reshape(y.shape), halves).reshape(a.shape)
@@ -89,8 +89,8 @@ def split_gated(x:Tensor,  # any tags, real numbers
 
 # %% ../../nbs/11a_gated.ipynb #6c3a6576
 TWO = ('row=2 col=3', 'row=2 col=3'), ('row=2 col=3', 'col=3'), ('row=2', 'col=3 row=2'), ('d=3', 'd=1')
-for f in (glu, swiglu, geglu, situ):
-    facts(f, [Sample(*sizes) for sizes in (*TWO, ('', ''))], [(DTypeError, lambda f: f(Tensor([1.], 'd'), 1.))])
+TWO = [Sample(*sizes) for sizes in (*TWO, ('', ''))]
+for f in (glu, swiglu, geglu, situ): facts(f, TWO, [(DTypeError, lambda f: f(Tensor([1.], 'd'), 1.))])
 facts(gated, [Sample('d=3', 'd=3', 'swiglu'), Sample('row=2 d=3', 'd=3', 'situ')],
       [(OptionError, lambda f: f(Tensor([1.], 'd'), Tensor([1.], 'd'), 'swigul'))])
 facts(split_gated, [Sample('row=2 ff=6', 'swiglu', 'ff', out='d'), Sample('ff=4 row=2', 'glu', 'ff'),
