@@ -126,11 +126,13 @@ def renaming(name, old, new):
     "The call that renames an axis, for a message."
     return f'{name}.rename({by_word(old, repr(new))})'
 
-def meeting(x, other):
+def meeting(x, other, names=('x', 'other')):
     "The tags of a pointwise result of `x` and `other`. ShapeMismatch if a shared axis has two sizes and neither is 1."
     a, b = x.tags, other.tags
     for t, n in zip(a, x.shape):
         if t in b and (m := other.shape[b.index(t)]) != n and n != 1 and m != 1:
-            raise fault(ShapeMismatch, f'over {t!r}: sizes differ', x=x, other=other,
-                        help=f'{t!r} is {n} in x and {m} in other; if they are different axes, rename one: {renaming("other", t, t + "2")}')
+            own, its = names
+            raise fault(ShapeMismatch, f'over {t!r}: sizes differ', **{own: x, its: other},
+                        help=f'{t!r} is {n} in {own} and {m} in {its}; if they are different axes, rename one: '
+                             + renaming(its, t, t + '2'))
     return union(a, b)

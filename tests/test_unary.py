@@ -299,6 +299,24 @@ def test_elemental_refuses(call):
     with pytest.raises(OptionError, match='help:'): call()
     with pytest.raises(TypeError): call()
 
+@pytest.mark.parametrize('call,head', [
+    (lambda: fl.elemental(cube), 'elemental: cube(x) has no slopes'), (lambda: fl.elemental(3), 'elemental: 3() has no slopes'),
+    (lambda: fl.elemental(cube_slope)(3), 'elemental: 3() has 1 slopes'),
+    (lambda: fl.elemental(cube_slope, vector=(cube,))(cube), 'elemental: cube(x) has 1 rules for arrays'),
+    (lambda: fl.elemental(cube_slope)(cube)(C([1])), 'cube of i64'),
+    (lambda: fl.elemental(lambda x, y, g: None)(cube)(V([1.])).sum().backward(), 'cube: a rule gave None'),
+    (lambda: fl.elemental(cube_slope, vector=(lambda x: x, cube_slope))(cube)(C([3.])), 'cube at entry 0 the rule for arrays')])
+def test_elemental_says_why(call, head):
+    with pytest.raises(fl.FucinaError, match='help:') as e: call()
+    assert str(e.value).startswith(head)
+
+def test_operands_go_by_the_names_of_the_function():
+    energy = fl.elemental(lambda a, b, y, g: g, lambda a, b, y, g: g)(lambda a, b: a + b)
+    for f, names in ((energy, ['a', 'b']), (fl.swiglu, ['up', 'gate'])):
+        with pytest.raises(ShapeMismatch, match=f"in {names[0]} and 3 in {names[1]}") as e: f(C([1., 2.]), C([1., 2., 3.]))
+        assert list(e.value.operands) == names
+        with pytest.raises(DTypeError, match=f"{names[1]}.to\\('f32'\\)"): f(C([1.]), C([1.], 'd', 'f64'))
+
 def test_elemental_refuses_values():
     f = fl.elemental(cube_slope)(cube)
     for bad in (C([1, 2]), C([True])):

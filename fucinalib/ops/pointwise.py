@@ -18,15 +18,15 @@ from ..tensor import Tensor, patch, wrap
 # %% ../../nbs/10_pointwise.ipynb #ca2729f8
 def same(g): return g
 
-def pair(x, other):
+def pair(x, other, names=('x', 'other')):
     "Both arrays lined up by name, the tags of the result, and for each operand the function that folds a gradient back to it."
     if not isinstance(other, Tensor): return x.data, as_number(other, x), x.tags, same, None
     a, b = x.data, other.data
     if a.dtype is not F32 or b.dtype is not F32:
-        if a.dtype != b.dtype: raise mixed(x, other)
+        if a.dtype != b.dtype: raise mixed(x, other, *names)
         if a.dtype.kind == 'b': raise not_numeric(x)
     if x.tags == other.tags and a.shape == b.shape: return a, b, x.tags, same, same
-    tags = meeting(x, other)
+    tags = meeting(x, other, names)
     p, q = align(a, x.tags, tags), align(b, other.tags, tags)
     shape = np.broadcast_shapes(p.shape, q.shape)
     return p, q, tags, folder(x.tags, a.shape, tags, shape), folder(other.tags, b.shape, tags, shape)
