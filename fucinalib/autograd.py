@@ -20,7 +20,7 @@ from .errors import (BackwardAlreadyRun, DTypeError, FucinaError, GradError, Gra
                               NoGradientGraph, OptionError, ShapeMismatch, UnsupportedGradient, fault, tensors_in)
 from .kernels.dispatch import hush, quiet, unhush
 from .misuse import explain
-from .modes import Block
+from .modes import BareBlock
 from .tags import align
 from .tensor import Tensor, compact, ingest, param, patch, wrap
 
@@ -102,12 +102,9 @@ class Mode: grad = property(recording.get)     # to ask quickly; where nothing w
 mode = Mode()
 
 # %% ../nbs/03_autograd.ipynb #b3b0d5a1
-class no_grad(Block):
+class no_grad(BareBlock):
     "Record nothing inside: `with no_grad():`, or `@no_grad` over a function. Nests; concerns the current thread or task."
     on = False
-    def __new__(cls, fn=None):
-        self = super().__new__(cls)
-        return self if fn is None else self(fn)
     def __enter__(self): switch((*blocks.get(), self)); return self
     def __exit__(self, *exc):
         now = blocks.get()

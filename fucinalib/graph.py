@@ -12,7 +12,7 @@ __all__ = ['HOW', 'INK', 'FAINT', 'LINE', 'CARD', 'PAPER', 'WARM', 'COLD', 'WARM
            'time_rows', 'arrow', 'draw_items', 'draw_arrows', 'left_out', 'draw', 'totals']
 
 # %% ../nbs/04_graph.ipynb #3a9af62e
-import html, os, re, shutil, sys, sysconfig, unicodedata
+import html, os, re, shutil, sys, sysconfig, threading, unicodedata
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +22,7 @@ import numpy as np
 from . import autograd, show
 from .autograd import SMALL, Node, reach, registry
 from .errors import FucinaError, OptionError, did_you_mean, fault
+from .modes import BareBlock
 from .tensor import Tensor, patch
 
 # %% ../nbs/04_graph.ipynb #16208506
@@ -320,17 +321,26 @@ def stopwatch(fn):
     return watched
 
 # %% ../nbs/04_graph.ipynb #e09c1ff2
-class timed:
-    "Note inside `with timed():` how long each operation takes; `loss.graph(time=True)` shows it."
+class timed(BareBlock):
+    "Note inside `with timed():` how long each operation takes, on every thread; `loss.graph(time=True)` shows it. `@timed` over a function."
+    lock, count, watched = threading.Lock(), 0, []      # of all blocks: the first one to open starts the watches, the last one to close stops them
+
     def __enter__(self):
-        self.before, autograd.Node = autograd.Node, TimedNode
-        self.watched = [(o, o.fn, stopwatch(o.fn)) for o in registry.values() if not o.composed]
-        for o, _, watch in self.watched: o.fn = watch
+        with timed.lock:
+            if not timed.count:
+                timed.before, autograd.Node = autograd.Node, TimedNode
+                timed.watched = [(o, o.fn, stopwatch(o.fn)) for o in registry.values() if not o.composed]
+                for o, _, watch in timed.watched: o.fn = watch
+            timed.count += 1
         return self
+
     def __exit__(self, *exc):
-        autograd.Node = self.before
-        for o, fn, watch in self.watched:
-            if o.fn is watch: o.fn = fn
+        with timed.lock:
+            timed.count -= 1
+            if timed.count: return
+            autograd.Node = timed.before
+            for o, fn, watch in timed.watched:
+                if o.fn is watch: o.fn = fn
 
 def quantity(v, step, *units):
     "A number with the unit that suits it."

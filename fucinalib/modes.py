@@ -1,4 +1,4 @@
-"""A `with` block that is a decorator too: `Block`, of which no_grad, enable_grad and use_backend are made.
+"""A `with` block that is a decorator too: `Block`, of which no_grad, enable_grad, use_backend and timed are made.
 
 Over a function the block lasts for the call. A generator or a coroutine stops and goes on many times: it is inside the block
 whenever it runs, and whoever runs in between is not.
@@ -21,6 +21,13 @@ class Block:
         def step(run, *args):
             with self: return run(*args)
         return step
+
+
+class BareBlock(Block):
+    "A block without options: `with no_grad():`, and as a decorator also without parentheses."
+    def __new__(cls, fn=None):
+        self = super().__new__(cls)
+        return self if fn is None else self(fn)
 
 
 def decorate(block, fn):

@@ -3,6 +3,7 @@ import asyncio, functools, gc, inspect, os, pickle, random, sys, threading
 from types import SimpleNamespace
 import pytest
 import fucinalib as fl
+from fucinalib import autograd
 from fucinalib.errors import OptionError
 from fucinalib.kernels import discovery
 
@@ -10,12 +11,15 @@ W = fl.param([1., 2.], 'd')
 
 def records(): return (W * 2.).requires_grad
 
-@pytest.fixture(params=['no_grad', 'enable_grad', 'use_backend'])
+def is_timed(): return getattr((W * 2.).node, 'time', None) is not None
+
+@pytest.fixture(params=['no_grad', 'enable_grad', 'use_backend', 'timed'])
 def mode(request, monkeypatch):
     "How a block is made, what it changes, and how that reads inside and outside."
     if request.param == 'no_grad': yield SimpleNamespace(make=fl.no_grad, read=records, inside=False, outside=True)
     elif request.param == 'enable_grad':
         with fl.no_grad(): yield SimpleNamespace(make=fl.enable_grad, read=records, inside=True, outside=False)
+    elif request.param == 'timed': yield SimpleNamespace(make=fl.timed, read=is_timed, inside=True, outside=False)
     else:
         monkeypatch.setitem(discovery._loaded, 'other', {'exp': lambda *args: None})
         with fl.use_backend('numpy'): yield SimpleNamespace(make=lambda: fl.use_backend('other'), read=fl.current_backend, inside='other', outside='numpy')
@@ -23,10 +27,11 @@ def mode(request, monkeypatch):
 @pytest.fixture(autouse=True)
 def untouched():
     "Whatever a test does, the modes of this thread are afterwards what they were."
-    before = fl.is_grad_enabled(), fl.current_backend()
+    state = lambda: (fl.is_grad_enabled(), fl.current_backend(), autograd.Node, [o.fn for o in fl.registry.values()])
+    before = state()
     yield
     gc.collect()
-    assert (fl.is_grad_enabled(), fl.current_backend()) == before
+    assert state() == before
 
 
 # a block
