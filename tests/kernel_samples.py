@@ -1,6 +1,8 @@
 """What to feed each kernel: declared here once, used by the tests of values, strides, threads and sizes."""
+import inspect
 from types import SimpleNamespace
 import numpy as np
+from fucinalib import kernels
 
 EDGES = np.array([0., -0., np.nan, np.inf, -np.inf, 1e-40, -1e-40, 3e38, -3e38, 88.5, -88.5, 1., -1., 100., -100.], 'f4')
 
@@ -48,7 +50,6 @@ def cubes(make, tol=1e-6):
     return SimpleNamespace(tol=tol, shapes=lambda n: [(1, n, 1), (2, n, 3), (3, 5, n), (n, 2, 1)], make=make)
 
 
-two, three = flat('any any'), flat('any any any')
 rows = matrices(lambda s, shape: [s.any(*shape), s.any(shape[1])])
 cols = matrices(lambda s, shape: [s.any(*shape), s.any(shape[0])])
 one_row = matrices(lambda s, shape: [s.mild(*shape)], tol=2e-5)
@@ -72,30 +73,26 @@ SAMPLES = dict(
     layer_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), s.unit(shape[0]), np.abs(s.unit(shape[0])) + 1], tol=2e-4),
     index_add_=cubes(lambda s, shape: [s.mild(*shape), s.rng.integers(0, shape[1], 5), s.mild(shape[0], 5, shape[2])], tol=2e-5),
     take_along=by_number(), scatter_add_=by_number('source'), scatter_=by_number('source'),
-    add=two, sub=two, mul=two, div=two, maximum=flat('coarse coarse'), minimum=flat('coarse coarse'), pow=flat('positive any'),
+    maximum=flat('coarse coarse'), minimum=flat('coarse coarse'), pow=flat('positive any'),
     add_scalar=flat('any', 1.5), sub_scalar=flat('any', 1.5), rsub_scalar=flat('any', 1.5), mul_scalar=flat('any', 1.5),
     div_scalar=flat('any', 1.5), rdiv_scalar=flat('any', 1.5), maximum_scalar=flat('coarse', 1.), minimum_scalar=flat('coarse', 1.),
     pow_scalar=flat('any', 3.), rpow_scalar=flat('any', 1.5),
     add_row=rows, sub_row=rows, mul_row=rows, div_row=rows, add_col=cols, sub_col=cols, mul_col=cols, div_col=cols,
     add_scaled_=flat('any any', .3), mul_scalar_=flat('any', .3),
-    div_backward=three, maximum_backward=flat('any coarse coarse'), minimum_backward=flat('any coarse coarse'),
+    maximum_backward=flat('any coarse coarse'), minimum_backward=flat('any coarse coarse'),
     pow_backward=flat('any positive any positive', tol=2e-6), pow_scalar_backward=flat('any any', 3.),
     where=flat('mask any any'), where_scalar=flat('mask any', 1.5),
-    exp=flat('any'), log=flat('positive'), sqrt=flat('positive'), tanh=flat('any'), abs=flat('any'), relu=flat('any'),
-    sqrt_backward=flat('any positive'), tanh_backward=flat('any unit'), relu_backward=two, abs_backward=flat('any coarse'),
+    log=flat('positive'), sqrt=flat('positive'), sqrt_backward=flat('any positive'), tanh_backward=flat('any unit'), abs_backward=flat('any coarse'),
     sum_last=one_row, sum_mid=one_cube, max_last=coarse_row, min_last=coarse_row, max_mid=coarse_cube, min_mid=coarse_cube,
     spread_last_=matrices(lambda s, shape: [s.any(*shape), s.any(shape[0])]), spread_mid_=cubes(lambda s, shape: [s.any(*shape), s.any(shape[0], shape[2])]),
     softmax_last=matrices(lambda s, shape: [s.any(*shape)]), log_softmax_last=matrices(lambda s, shape: [s.any(*shape)], tol=4e-6),
     logsumexp_last=matrices(lambda s, shape: [s.any(*shape)], tol=4e-6), softmax_last_backward=through, log_softmax_last_backward=through,
 )
 
-one = flat('any')
 halves = cubes(lambda s, shape: [s.mild(shape[0], 2, shape[1] * shape[2])])
 halves_back = cubes(lambda s, shape: [s.unit(shape[0], shape[1] * shape[2]), s.mild(shape[0], 2, shape[1] * shape[2])])
 
 SAMPLES.update(
-    {name: one for name in 'sigmoid silu quick_gelu softplus elu gelu gelu_tanh sin cos floor ceil round neg sign reciprocal log1p'.split()} |
-    {name + '_backward': two for name in 'sin cos reciprocal square log1p'.split()} |
     {name + '_backward': flat('unit any') for name in 'silu quick_gelu softplus elu gelu gelu_tanh'.split()} |      # what is below 1e-37 may be 0, so the factor beside it is not infinite
     {name: flat('unit any') for name in ('glu', 'swiglu', 'geglu')} | {name + '_backward': flat('unit unit any', tol=2e-6) for name in ('glu', 'swiglu', 'geglu')},
     sigmoid_backward=flat('any unit'), rsqrt=flat('positive'), rsqrt_backward=flat('any positive', tol=2e-6),
@@ -278,3 +275,7 @@ def attending(back=False, group=2, band=None, bias=False):
 
 SAMPLES.update(attend_=attending(), attend_back_=attending(True))
 MORE += [('attend_', attending(group=1, band=(-3, 1), bias=True)), ('attend_back_', attending(True, 1, (-3, 1)))]
+
+# a kernel that goes value by value takes anything, unless it is named above
+for k in kernels.table.values():
+    if k.flat and k.name not in SAMPLES: SAMPLES[k.name] = flat(' '.join('any' for _ in inspect.signature(k.twin).parameters))

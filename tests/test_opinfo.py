@@ -269,9 +269,11 @@ def pool(name):
     return call
 
 
-OURS = {n: alone(n) for n in 'abs ceil cos exp floor log log1p neg reciprocal rsqrt sigmoid sign sin sqrt square tanh isnan isinf isfinite'.split()} | \
-    {'round': alone('round'), 'nn.functional.silu': alone('silu', inplace=False), 'nn.functional.relu': alone('relu', inplace=False), 'nn.functional.elu': alone('elu', inplace=False, alpha=1.0),
-     'nn.functional.gelu': alone('gelu', approximate=any)} | \
+# operations on a tensor and nothing else; torch's softplus is a line from 20 on
+NAMED = {o.torch.removeprefix('torch.'): o.name for o in fl.registry.values() if o.torch and len(o.signature.parameters) == 1 and o.name != 'softplus'}
+
+OURS = {theirs: alone(name, inplace=False, alpha=1.0) for theirs, name in NAMED.items()} | \
+    {'nn.functional.relu': alone('relu', inplace=False), 'tanh': alone('tanh'), 'nn.functional.gelu': alone('gelu', approximate=any)} | \
     {n: two(n) for n in 'add sub mul div maximum minimum pow'.split()} | {n: two(n, stretch=False) for n in 'eq ne lt le gt ge'.split()} | \
     {n: over(n) for n in 'sum mean prod var std'.split()} | {'linalg.vector_norm': over('norm'), 'amax': over('max'), 'amin': over('min')} | \
     {'nn.functional.cross_entropy': labelled('cross_entropy', ignore_index=any), 'nn.functional.nll_loss': labelled('nll_loss', ignore_index=-100), 'nn.functional.huber_loss': compared('huber_loss'),
