@@ -13,8 +13,10 @@ class Block:
         name, kind = type(self).__name__, type(fn)
         if kind in (classmethod, staticmethod): return kind(self(fn.__func__))
         if inspect.isclass(fn): raise fault(OptionError, f'{name} over the class {fn.__name__}', help='put it over its methods: wrapped, the class would be a function')
-        if not callable(fn): raise fault(OptionError, f'{name}({fn!r})', help=f'with {name}(...): ..., or @{name}(...) over a function')
+        if not callable(fn): raise fault(OptionError, f'{name}({fn!r})', help=self.usage())
         return decorate(self, fn)
+
+    def usage(self): return f'with {self!r}: ..., or @{self!r} over a function'
 
     def steps(self):
         "A function that runs one step inside the block; each generator gets one of its own."
@@ -28,6 +30,8 @@ class BareBlock(Block):
     def __new__(cls, fn=None):
         self = super().__new__(cls)
         return self if fn is None else self(fn)
+
+    def usage(self): return f'with {type(self).__name__}(): ..., or @{type(self).__name__} over a function'
 
 
 def decorate(block, fn):

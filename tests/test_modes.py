@@ -149,6 +149,12 @@ def test_what_is_no_function_is_refused(mode):
         with pytest.raises(OptionError, match='over a function'): mode.make()(wrong)
     assert mode.read() == mode.outside
 
+def test_the_help_is_a_way_to_write_it():
+    says = lambda block: str(pytest.raises(OptionError, block, 3).value).splitlines()[-1].strip()
+    assert says(fl.no_grad) == says(fl.no_grad()) == 'help: with no_grad(): ..., or @no_grad over a function'
+    assert says(fl.timed) == 'help: with timed(): ..., or @timed over a function'
+    assert says(fl.use_backend('numpy')) == "help: with use_backend('numpy'): ..., or @use_backend('numpy') over a function"
+
 def test_without_parentheses():
     @fl.no_grad
     def f(): return records()
