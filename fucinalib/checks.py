@@ -17,7 +17,7 @@ from .tensor import Tensor, wrap
 
 __all__ = ['Check', 'Mistake', 'real', 'numeric', 'same_type', 'axis', 'axes', 'new_axis', 'like', 'vector', 'constant',
            'together', 'meets', 'writable', 'whole', 'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
-           'is_whole']
+           'is_whole', 'no_gradient']
 
 
 class Check:
@@ -277,12 +277,17 @@ class constant(Check):
     facts = 'instead',
     instead = None      # how to train what is refused here
     def test(self, n): return f'not isinstance({n}, (Tensor, list, tuple)) or type({n}) is Tensor and {n}.node is None'
-    def say(self, n, given):
-        v = given[n]
-        if is_grad_enabled() and any(isinstance(t, Tensor) and t.node is not None for t in (v if isinstance(v, (list, tuple)) else [v])):
-            raise fault(UnsupportedGradient, f'passes no gradient to its {n}', help=f'{n}.detach() is a constant' + (f'; to train it: {self.instead}' if self.instead else ''))
+    def say(self, n, given): no_gradient(n, given[n], f'{n}.detach() is a constant' + (f'; to train it: {self.instead}' if self.instead else ''))
     def spoil(self, n, given):
         if isinstance(t := given[n], Tensor) and t.dtype.is_float: yield UnsupportedGradient, {n: Tensor(t, requires_grad=True)}
+
+
+def no_gradient(name, value, help, depth=4):
+    "UnsupportedGradient if a tensor, or one in nested lists, asks for a gradient where its numbers alone are used."
+    if isinstance(value, Tensor):
+        if value.node is not None and is_grad_enabled(): raise fault(UnsupportedGradient, f'passes no gradient to its {name}', help=help)
+    elif isinstance(value, (list, tuple)) and depth:
+        for v in value: no_gradient(name, v, help, depth - 1)
 
 
 class together(Check):
@@ -310,6 +315,7 @@ class whole(Check):
     def range(self): return ' and '.join([f'{"at least" if s == ">=" else "at most"} {e}' for s, e in self.ends()])
     def say(self, n, given):
         v = given[n]
+        no_gradient(n, v, f'{n}.item() is a number')
         if not is_whole(v): raise fault(OptionError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}')
         if any((operator.index(v) < e) if s == '>=' else (operator.index(v) > e) for s, e in self.ends()):
             raise fault(self.kind, f'{n} is {v}', help=f'{n} is {self.range()}')
@@ -335,6 +341,7 @@ class number(Check):
     def say(self, n, given):
         v, words = given[n], ' and '.join(f'{self.WORDS[w]} {e}' for w, e in self.ends())
         hint = f'; {self.hint}' if self.hint else ''
+        no_gradient(n, v, f'{n}.item() is a number')
         if isinstance(v, Tensor) or not isinstance(v, (Real, np.bool_)):
             raise fault(DTypeError, f'{n} is {shown(v)}', help=f'{n} is a number{" " * bool(words)}{words}{hint}')
         try: real = float(v)

@@ -126,7 +126,12 @@ def tensors_in(sig, args, kw):
     "The tensors among the arguments of a call, by the name of their parameter."
     places = [name for name, p in sig.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     given = dict(zip(places, args)) | kw
-    return {name: value for name, value in given.items() if hasattr(value, 'tags') and hasattr(value, 'shape')}
+    return {name: value for name, value in given.items() if is_tagged(value)}
+
+
+def is_tagged(value):
+    "Whether `value` is a tensor of some kind; a class of them only promises tags, and a module may have a function called shape."
+    return isinstance(getattr(value, 'tags', None), tuple) and isinstance(getattr(value, 'shape', None), tuple)
 
 
 def rows_of(operands):
@@ -142,12 +147,17 @@ AXIS = re.compile(r'\w+=\d+')
 
 def cells(value):
     "The words that describe an operand: `tag=size` each, or its type and value."
-    tags, shape = getattr(value, 'tags', None), getattr(value, 'shape', None)
-    if tags is not None and shape is not None:
-        return [f'{t}={n}' for t, n in zip(tags, shape)] or ['a single number']
-    if shape is not None: return [f'{type(value).__name__} of shape {tuple(shape)}, {getattr(value, "dtype", "")}']
-    text = repr(value)
-    return [text if len(text) <= 60 else f'{type(value).__name__}']
+    if is_tagged(value): return [f'{t}={n}' for t, n in zip(value.tags, value.shape)] or ['a single number']
+    shape = getattr(value, 'shape', None)
+    if isinstance(shape, tuple): return [f'{type(value).__name__} of shape {tuple(shape)}, {getattr(value, "dtype", "")}']
+    return [brief(value, 60)]
+
+
+def brief(value, most=40):
+    "A value in a message: itself if that is short, else its type."
+    try: text = repr(value)
+    except ValueError: text = ''      # a whole number of more digits than Python writes out
+    return text if text and len(text) <= most else type(value).__name__
 
 
 def closest(name, options):

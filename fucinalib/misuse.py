@@ -5,7 +5,7 @@ so an argument unlike all of them is named, with the comment that stands beside 
 """
 import inspect, re
 import numpy as np
-from .errors import DTypeError, OptionError, did_you_mean, fault
+from .errors import DTypeError, OptionError, brief, did_you_mean, fault
 from .tensor import Tensor
 
 __all__ = ['explain']
@@ -94,8 +94,8 @@ def _odd(o, name, value, good):
     except OSError: said = None
     like = next((g for g in good if g is not None and not isinstance(g, Tensor)), None)
     ways = ([said[1]] if said else []) + ([f'{name}={like!r}, say'] if like is not None else [])
-    short = type(value) in (int, float, bool, str, tuple, type(None)) and len(repr(value)) < 40
-    text = repr(value) if short else f'of type {type(value).__name__}'
+    text = brief(value) if type(value) in (int, float, bool, str, tuple, type(None)) else type(value).__name__
+    if text == type(value).__name__: text = f'of type {text}'
     return fault(OptionError, f'{name} is {text}, which does not fit', help='; '.join(ways) or f'{o.name}{o.signature}')
 
 

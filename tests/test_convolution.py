@@ -60,14 +60,17 @@ def test_a_stream_equals_the_whole(cut, kind):
 
 def test_state():
     x, w = fl.param([[1., 2.]], 'time c'), fl.param([[[1.], [1.]], [[1.], [10.]]], 'tap c out')
-    state = fl.param([[5., 7.]], 'time c')
+    state = fl.Tensor([[5., 7.]], 'time c')
     y = x.conv1d(w, 'time', 'tap', causal=True, state=state)
     y.backward([[1.]])
-    assert y.tolist() == [[33]] and state.grad is None and x.grad.tolist() == [[1, 10]] and w.grad.data[:, :, 0].tolist() == [[5, 7], [1, 2]]
+    assert y.tolist() == [[33]] and x.grad.tolist() == [[1, 10]] and w.grad.data[:, :, 0].tolist() == [[5, 7], [1, 2]]
     for form in (state.permute('c time'), [[5., 7.]], np.array([[5., 7.]], 'f4')): assert x.conv1d(w, 'time', 'tap', causal=True, state=form).tolist() == [[33]]
     for wrong, kind in (([[1., 2.], [3., 4.]], InvalidDataLength), ([[1.]], InvalidDataLength), (np.zeros((1, 2)), DTypeError), (C([[5., 7.]], 't c'), TagError)):
         with pytest.raises(kind): x.conv1d(w, 'time', 'tap', causal=True, state=wrong)
     with pytest.raises(OptionError, match='causal'): x.conv1d(w, 'time', 'tap', padding=1, state=state)
+    for learning in (fl.param(state), [[fl.param(5.), 7.]]):
+        with pytest.raises(UnsupportedGradient, match='no gradient to its state'): x.conv1d(w, 'time', 'tap', causal=True, state=learning)
+        with fl.no_grad(): assert x.conv1d(w, 'time', 'tap', causal=True, state=learning).tolist() == [[33]]
 
 def test_axes_go_by_name():
     x, w = normal('b time c', 2, 5, 3), normal('tap c out', 2, 3, 4, seed=1)

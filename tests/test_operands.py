@@ -86,3 +86,90 @@ def test_ways_to_write_a_name(o):
             for a, b in zip(tensors(y), tensors(want)):
                 assert a.tags == b.tags, f'{o.name}({name}={way!r}) gives {a!r}, {name}={v!r} gives {b!r}'
                 if not o.name.startswith('empty'): np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+# gradients
+
+def numbers_in(v):
+    "Whether v is a real number, an array of them or a nested list of them."
+    if isinstance(v, (list, tuple)): return bool(v) and all(map(numbers_in, v)) and len({np.shape(n) for n in v}) == 1
+    return isinstance(v, (int, float, np.number)) and not isinstance(v, bool) or isinstance(v, np.ndarray) and v.dtype.kind in 'fiu'
+
+
+def trained(v, tags=()):
+    "Parameters that hold what v holds, in every way it could be written."
+    if isinstance(v, fl.Tensor):
+        if v.dtype.is_float: yield fl.param(v.data.astype('f8'), v.tags)
+        return      # what is no number has no slope: masks, positions
+    a = np.asarray(v, 'f8')
+    for names in [tags] if a.ndim == len(tags) else [], [('row', 'col', 'a', 'b')[:a.ndim]], [('d',)] if a.ndim == 1 else []:
+        for t in names and [names[0]]: yield fl.param(a, t)
+    if a.ndim:
+        yield [fl.param(x) for x in a.reshape(-1)]
+        yield [fl.param(a.reshape(-1)[0]), *a.reshape(-1)[1:].tolist()]
+
+
+def constants(o):
+    "(sample, number of it, name of a parameter, a value it takes) for all that a gradient is not computed for."
+    for i, sample in enumerate(o.samples):
+        args, kw = sample.draw(i)
+        given = o.signature.bind(*args, **kw).arguments
+        for n, p in o.signature.parameters.items():
+            v = given.get(n, p.default)
+            if p.kind is p.VAR_POSITIONAL: v = list(given.get(n, ()))
+            if numbers_in(v) or isinstance(v, fl.Tensor) and callable_sample(sample, n, o): yield sample, i, n, v
+
+
+def callable_sample(sample, n, o):
+    "Whether a tensor of a sample was made by the sample itself, as masks and indices are."
+    given = o.signature.bind(*sample.args, **sample.kw).arguments.get(n)
+    return callable(given)
+
+
+def total(y):
+    "One number of all real values of a result."
+    return sum(float(np.nansum(t.data * np.linspace(1, 2, t.numel).reshape(t.shape))) for t in tensors(y) if t.dtype.is_float)
+
+
+def nudged(v, by):
+    "Parameters, each moved by a little."
+    if isinstance(v, list): return [nudged(t, by) for t in v]
+    return fl.param(v.data + by, v.tags) if isinstance(v, fl.Tensor) else v
+
+
+@each
+def test_no_gradient_is_lost(o):
+    "A parameter given where a number is used: refused, or its gradient arrives, or nudging it changes nothing."
+    for sample, i, name, v in constants(o):
+        for p in trained(v):
+            try: y = with_option(o, sample, i, name, p)
+            except fl.FucinaError: continue
+            if tensors(y) and not any(t.dtype.is_float for t in tensors(y)): continue
+            for t in tensors(y):
+                if t.requires_grad: t.backward(np.ones(t.shape))
+            if all(t.grad is not None for t in (p if isinstance(p, list) else [p]) if isinstance(t, fl.Tensor)): continue
+            with fl.no_grad(): slopes = [total(with_option(o, sample, i, name, nudged(p, by))) - total(y) for by in (1e-3, -1e-3)]
+            assert slopes == [0, 0], f'{o.name}({name}=param) loses a gradient'
+
+
+KEYS = fl.ones('seq kv_head d', (2, 1, 2))
+LOST = dict(
+    attention_scale=lambda p: fl.ones('seq head d', (2, 1, 2)).attention(KEYS, KEYS, scale=p),
+    distill=lambda p: fl.ones('r d', (2, 3)).linear_distill(fl.ones('c d', (2, 3)), [0], [0], probs=[p]),
+    distill_probs=lambda p: fl.ones('r d', (2, 3)).linear_distill(fl.ones('c d', (2, 3)), [0], [0], probs=p.insert_axis('e')),
+    sinks=lambda p: fl.ones('k', 2).softmax('k', sinks=[p]),
+    rope_table=lambda p: fl.rope_table([0], inv_freqs=p.insert_axis('d')), rope_list=lambda p: fl.rope_table([0], inv_freqs=[p]),
+    factors=lambda p: fl.rope_table([0], 2, freq_factors=[p]),
+    RopeTable=lambda p: fl.RopeTable([0], 1e4, 2, sin=[[p]], cos=[[1.]]), RopeTable_cos=lambda p: fl.RopeTable([0], 1e4, 2, [[0.]], p.reshape('a b', (1, 1))),
+    full=lambda p: fl.full('d', p, d=3), full_like=lambda p: fl.full_like(fl.ones('d', 2), p),
+    bias_add=lambda p: fl.ones('d', 1).bias_add([p], 'd'), bias_add_=lambda p: fl.ones('d', 1).bias_add_(p.insert_axis('d'), 'd'),
+    state=lambda p: fl.ones('t c', (2, 1)).conv1d(fl.ones('k c o', (2, 1, 1)), 't', 'k', causal=True, state=[[p]]),
+    empty=lambda p: fl.ones('d', 2).mean(mask=fl.zeros('d', 2, dtype='bool'), empty=p), pad=lambda p: fl.ones('d', 2).pad('d', 1, 0, p), fill=lambda p: fl.ones('d', 2).masked_fill(fl.ones('d', 2, dtype='bool'), p),
+    yarn=lambda p: fl.yarn_inv_freqs(4, factor=p, original_context=9), dropout=lambda p: fl.ones('d', 2).dropout(p, 0), ddof=lambda p: fl.ones('d', 2).var('d', ddof=p), eps=lambda p: fl.ones('d', 2).rms_norm('d', eps=p))
+
+@pytest.mark.parametrize('call', LOST.values(), ids=LOST)
+def test_parameters_are_refused_where_numbers_are_used(call):
+    "Values whose slope is not 0, in all the ways they may be written; without a graph, what is a value may stand."
+    for value in (.5, 0.):
+        with pytest.raises(fl.FucinaError) as e: call(fl.param(value))
+        assert 'help:' in str(e.value)

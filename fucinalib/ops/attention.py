@@ -16,8 +16,7 @@ from ..dtypes import SHORT
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView, did_you_mean, fault
 from ..kernels.attention import attend, attend_back
 from .blocks import BlockTensor
-from ..checks import mixed
-from ..checks import floats
+from ..checks import constant, floats, mixed, number, real, whole
 from ..tags import one_new, parse
 from ..tensor import Tensor, wrap
 
@@ -27,7 +26,6 @@ FAR = 1 << 40     # further than any key
 def band(q, t, s, mask, window):
     "How far back and how far ahead of its own number a query sees: (lo, hi). OptionError, InvalidShape."
     if mask not in ('causal', 'bidirectional'): raise fault(OptionError, f'attention: mask {mask!r}', q=q, help=did_you_mean(mask, ('causal', 'bidirectional'), 'the masks are') if isinstance(mask, str) else "'causal' or 'bidirectional'; a table of numbers added to the scores is a bias")
-    if isinstance(window, bool) or not hasattr(window, '__index__') or window < 0: raise fault(OptionError, f'attention: window {window!r}', q=q, help='a number of keys; 0 for all')
     if window and mask == 'bidirectional': raise fault(OptionError, 'attention: a window looks back, and bidirectional queries look both ways', q=q, help="mask='causal', or window=0")
     if t > s: raise fault(InvalidShape, f'attention of {t} queries and {s} keys', q=q, help='the queries are the last of the keys, so there are at most as many')
     if mask == 'bidirectional': return -FAR, FAR
@@ -134,7 +132,7 @@ ATTENTION = [(TagError, lambda f: f(fl_ones('time=1 head=1 d=2'), *QKV()[1:])), 
              (UnsupportedGradient, lambda f: f(Tensor([[[1., 1.]]], 'seq head d', requires_grad=True), *QKV()[1:], mask='bidirectional', bias=fl_ones('seq=1 key=1'))), (TagError, lambda f: f(*QKV(), sinks=fl_ones('h=1'))), (InvalidShape, lambda f: f(*QKV(), sinks=fl_ones('head=2'))),
              (DTypeError, lambda f: f(*QKV()[:2], Tensor([[[1, 1]]], 'seq kv_head d'))), (OptionError, lambda f: f(QKV()[0], [QKV()[1]], [QKV()[2]])), (InvalidShape, lambda f: f(QKV()[0], [QKV()[1]], [QKV()[2]], lens=[0])), (TagError, lambda f: f(*QKV(), out='seq'))]
 
-@op('attention', torch='torch.nn.functional.scaled_dot_product_attention', mistakes=ATTENTION,
+@op('attention', needs=[number('scale', finite=False), whole('window', least=0, kind=OptionError), constant('kv_head lens')], torch='torch.nn.functional.scaled_dot_product_attention', mistakes=ATTENTION,
     samples=[Sample('seq=3 head=2 d=4', 'seq=5 kv_head=1 d=4', 'seq=5 kv_head=1 d=4'), Sample('seq=4 head=2 d=3', 'seq=6 kv_head=2 d=3', 'seq=6 kv_head=2 d=3', .7, window=2), Sample('seq=2 head=1 d=2', 'seq=3 kv_head=1 d=2', 'seq=3 kv_head=1 d=2', mask='bidirectional'),
              Sample('seq=3 head=3 d=2', 'seq=3 kv_head=2 d=2', 'seq=3 kv_head=2 d=2', kv_head=[1, 0, 1], sinks='head=3'), Sample('batch=2 seq=2 head=2 d=2', 'batch=2 seq=3 kv_head=1 d=2', 'batch=2 seq=3 kv_head=1 d=2', out='mix')])
 def attention(q:Tensor,              # 'seq head d'; axes before them are batches
@@ -142,7 +140,7 @@ def attention(q:Tensor,              # 'seq head d'; axes before them are batche
               v:Tensor|list,         # like k
               scale=None,            # of the scores; None for 1 / sqrt(d)
               mask='causal',         # 'causal': the last query sees all keys, the one before it all but the last; 'bidirectional': all see all
-              window=0,              # see only the last so many of the keys; 0 for all
+              window=0,              # how many of the last keys each query sees; 0 for all
               bias:Tensor=None,      # 'seq key', added to the scaled scores of all heads; bidirectional, without gradients
               kv_head=None,          # kv head of each head; None for equal neighbouring groups
               sinks:Tensor=None,     # 'head': one more score for each head that takes a share and gives nothing
@@ -236,7 +234,7 @@ def kda_ones(**other):
     "Operands of one step of one head with K = 2, V = 1."
     return list((dict(q=ones(1, 1, 2, tags='seq head k'), k=ones(1, 1, 2, tags='seq head k'), v=ones(1, 1, 1, tags='seq head v'), g_raw=ones(1, 1, 2, tags='seq head k'), beta_raw=ones(1, 1, tags='seq head'), a_log=ones(1, tags='head'), dt_bias=ones(2, tags='c')) | other).values())
 
-@op('attention', differentiable=False, composed=True, attach=False, samples=[Sample('seq=3 head=2 k=4', 'seq=3 head=2 k=4', 'seq=3 head=2 v=3', 'seq=3 head=2 k=4', 'seq=3 head=2', 'head=2', 'channel=8'), Sample('seq=2 head=1 k=2', 'seq=2 head=1 k=2', 'seq=2 head=1 v=2', 'seq=2 head=1 k=2', 'seq=2 head=1', 'k=2', 'channel=2', scale=.5)],
+@op('attention', needs=[real('q'), number('scale', finite=False)], differentiable=False, composed=True, attach=False, samples=[Sample('seq=3 head=2 k=4', 'seq=3 head=2 k=4', 'seq=3 head=2 v=3', 'seq=3 head=2 k=4', 'seq=3 head=2', 'head=2', 'channel=8'), Sample('seq=2 head=1 k=2', 'seq=2 head=1 k=2', 'seq=2 head=1 v=2', 'seq=2 head=1 k=2', 'seq=2 head=1', 'k=2', 'channel=2', scale=.5)],
     mistakes=[(ShapeMismatch, lambda f: f(*kda_ones(a_log=ones(3, tags='head')))), (ShapeMismatch, lambda f: f(*kda_ones(dt_bias=ones(3, tags='c')))), (ShapeMismatch, lambda f: f(*kda_ones(v=ones(2, 1, 1, tags='seq head v')))), (UnsupportedView, lambda f: f(*kda_ones(v=ones(1, 1, 513, tags='seq head v')))),
               (TagError, lambda f: f(*kda_ones(k=ones(1, 1, 2, tags='seq head d')))), (UnsupportedGradient, lambda f: f(*kda_ones(a_log=Tensor([1.], 'head', requires_grad=True)))), (ShapeMismatch, lambda f: f(*kda_ones(), initial_state=ones(1, 1, 1, tags='head k v')))])
 def kda_recurrent(q:Tensor,         # 'seq head k'

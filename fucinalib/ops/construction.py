@@ -16,6 +16,7 @@ import numpy as np
 from math import ceil, isfinite, prod
 from .. import kernels
 from ..autograd import Sample, op, registry
+from ..checks import constant, no_gradient
 from ..dtypes import F8, as_dtype
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, TagError, did_you_mean, fault
 from ..kernels import random
@@ -104,6 +105,7 @@ def empty(tags,         # names of the axes: 'row col'
 # %% ../../nbs/05_construction.ipynb #1b56ec82
 def single(op, value, dtype, **operands):
     "`value` as an array without axes."
+    no_gradient('value', value, 'value.item() is a number')
     value = ingest(value, dtype)
     if value.ndim: raise fault(InvalidShape, f'{op}: the value is not a single number', **operands, value=value, help='Tensor(values, tags) holds several')
     return value

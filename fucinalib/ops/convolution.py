@@ -6,10 +6,9 @@
 __all__ = ['KERNEL', 'PIECE', 'LEAST', 'PLANES', 'IMAGE', 'POOL', 'POOLS', 'VECTOR', 'pair', 'places', 'images', 'pictures',
            'named', 'unfold', 'fold', 'pieces', 'seen', 'correlate', 'finish', 'correlate_weights', 'turned',
            'correlate_back', 'part', 'joined', 'convolve', 'convolve_back', 'convolve_weights', 'every', 'roles',
-           'signals', 'unsignals', 'at_least_1', 'past', 'weights_1d', 'conv1d', 'row_of', 'conv_transpose1d', 'tiled',
-           'mix', 'weight_planes', 'finite', 'batches', 'by_tiles', 'PreparedConv2d', 'prepare_conv2d', 'fitting',
-           'conv2d', 'pooling', 'flat', 'max_pool2d', 'avg_pool2d', 'upsample2x_nearest', 'channels', 'prelu',
-           'channel_affine']
+           'signals', 'unsignals', 'past', 'weights_1d', 'conv1d', 'row_of', 'conv_transpose1d', 'tiled', 'mix',
+           'weight_planes', 'finite', 'batches', 'by_tiles', 'PreparedConv2d', 'prepare_conv2d', 'fitting', 'conv2d',
+           'pooling', 'flat', 'max_pool2d', 'avg_pool2d', 'upsample2x_nearest', 'channels', 'prelu', 'channel_affine']
 
 # %% ../../nbs/23_convolution.ipynb #d24f4619
 import operator
@@ -18,9 +17,8 @@ from .. import kernels
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
 from ..errors import DTypeError, GradientPreparedConv2dUnsupported, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
-from ..checks import mixed
+from ..checks import constant, floats, mixed, whole
 from .reductions import lanes
-from ..checks import floats
 from ..tags import align, axis_of, parse, replaced
 from ..tensor import Tensor, wrap
 
@@ -218,13 +216,6 @@ def unsignals(y, lead, length, order):
     "The inverse of signals; `lead` are the sizes of the other axes."
     return np.ascontiguousarray(y.reshape(*lead, length, -1).transpose(np.argsort(order)))
 
-def at_least_1(op, **options):
-    "InvalidShape for an option below 1, OptionError for one that is no whole number."
-    for name, n in options.items():
-        if isinstance(n, bool) or not hasattr(n, '__index__'): raise fault(OptionError, f'{op}: {name} is {n!r}', help=f'{name} is a whole number')
-        if n < 1: raise fault(InvalidShape, f'{op}: {name} is {n}', help=f'{name} is at least 1')
-    return [operator.index(n) for n in options.values()]
-
 def past(x, state, order, rows):
     "The values before x as an array ordered like (others, time, channel). InvalidDataLength unless there are `rows` of them."
     if not isinstance(state, Tensor): state = Tensor(state, x.tags, None if isinstance(state, np.ndarray) else x.dtype)
@@ -249,7 +240,7 @@ def weights_1d(w, spots, c, groups, op, x):
     return w.data.transpose(order).reshape(-1, w.shape[o]), groups, lambda g: g.reshape(sizes).transpose(np.argsort(order))
 
 # %% ../../nbs/23_convolution.ipynb #6488510f
-@op('convolution', torch='torch.nn.functional.conv1d',
+@op('convolution', needs=[whole('stride dilation groups', least=1), whole('padding', least=0), constant('state')], torch='torch.nn.functional.conv1d',
     samples=[Sample('time=5 c=2', 'tap=2 c=2 out=3', 'time', 'tap'), Sample('time=7 c=2', 'out=2 c=2 tap=3', 'time', 'tap', stride=2, padding=2, dilation=2), Sample('b=2 c=4 time=4', 'tap=2 c=2 out=4', 'time', 'tap', groups=2, causal=True),
              Sample('time=4 c=2', 'tap=2 part=1 out=4', 'time', 'tap', groups=2), Sample('time=5 c=3', 'c=3 tap=2', 'time', 'tap', causal=True, dilation=2), Sample('c=2 time=3', 'tap=2 c=2 out=1', 'time', 'tap', causal=True, state=[[1.], [2.]]),
              Sample('time=5 c=2', 'c=2 tap=2', 'time', 'tap', stride=2, padding=1)],
@@ -268,16 +259,15 @@ def conv1d(x:Tensor,      # an axis to slide along, one with channels, and any o
            dilation=1,    # how far the taps are apart
            groups=1,      # each output sees the channels of one group
            causal=False,  # windows end at the present: zeros, or the state, before the beginning only
-           state=None,    # with causal: the dilation * (taps - 1) values before x, oldest first; gets no gradient
+           state=None,    # with causal: the dilation * (taps - 1) values before x, oldest first; a constant
           )->Tensor:
     "A window slides along `time`; each place times w, summed over taps and channels. Unlike torch, axes go by name, and there is no bias."
     floats(x, 'conv1d')
-    stride, dilation, groups = at_least_1('conv1d', stride=stride, dilation=dilation, groups=groups)
+    stride, padding, dilation, groups = map(operator.index, (stride, padding, dilation, groups))
     order, spots, tags = roles('conv1d', x, w, time, tap, groups)
     if x.dtype != w.dtype: raise mixed(x, w, 'x', 'w')
     if padding and causal: raise fault(OptionError, 'conv1d: padding and causal', x=x, help='causal pads before the beginning, as much as the window needs')
     if state is not None and not causal: raise fault(OptionError, 'conv1d: a state, but not causal', x=x, help='causal=True; only then is there a past')
-    if isinstance(padding, bool) or not hasattr(padding, '__index__') or padding < 0: raise fault(InvalidShape, f'conv1d: padding is {padding!r}', help='padding is a whole number, at least 0')
     n, c, taps = x.shape[order[-2]], x.shape[order[-1]], w.shape[spots[0]]
     matrix, groups, unmatrix = weights_1d(w, spots, c, groups, 'conv1d', x)
     before, lead = dilation * (taps - 1) if causal else 0, [x.shape[i] for i in order[:-2]]
@@ -301,7 +291,7 @@ def row_of(op, x, b, tag, size, name='bias'):
     if b.dtype != x.dtype: raise mixed(x, b, 'x', name)
     return b.data
 
-@op('convolution', torch='torch.nn.functional.conv_transpose1d',
+@op('convolution', needs=[whole('stride', least=1), whole('padding output_pad', least=0)], torch='torch.nn.functional.conv_transpose1d',
     samples=[Sample('time=3 c=2', 'c=2 out=3 tap=2', 'time', 'tap', stride=2), Sample('b=2 c=2 time=3', 'out=2 tap=4 c=2', 'time', 'tap', bias='out=2', stride=2, padding=1, output_pad=1), Sample('time=1 c=1', 'c=1 out=1 tap=3', 'time', 'tap', bias='out=1')],
     mistakes=[(InvalidShape, lambda f: f(Tensor([[1.]], 't c'), Tensor([[[1.]]], 'c o k'), 't', 'k', stride=0)), (InvalidShape, lambda f: f(Tensor([[1.]], 't c'), Tensor([[[1.]]], 'c o k'), 't', 'k', padding=1)),
               (ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 't c'), Tensor([[[1.]]], 'c o k'), 't', 'k')), (TagError, lambda f: f(Tensor([[1.]], 't c'), Tensor([[1.]], 'c k'), 't', 'k')),
@@ -317,9 +307,7 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
                     )->Tensor:
     "Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end."
     floats(x, 'conv_transpose1d')
-    stride, = at_least_1('conv_transpose1d', stride=stride)
-    for name, n in (('padding', padding), ('output_pad', output_pad)):
-        if isinstance(n, bool) or not hasattr(n, '__index__') or n < 0: raise fault(InvalidShape, f'conv_transpose1d: {name} is {n!r}', help=f'{name} is a whole number, at least 0')
+    stride, padding, output_pad = map(operator.index, (stride, padding, output_pad))
     order, (k, i, o), tags = roles('conv_transpose1d', x, w, time, tap)
     if o is None: raise fault(TagError, 'conv_transpose1d: w has no output channels', x=x, w=w, help='input channels, output channels and taps')
     if x.dtype != w.dtype: raise mixed(x, w, 'x', 'w')

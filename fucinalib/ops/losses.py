@@ -16,9 +16,8 @@ from .. import kernels
 from ..autograd import Sample, mode, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from ..kernels.losses import sure
-from ..checks import mixed
+from ..checks import constant, floats, mixed
 from .reductions import lanes
-from ..checks import floats
 from ..tags import align, axis_of, locate, renaming, union, without
 from ..tensor import Tensor
 
@@ -275,7 +274,7 @@ def distill_losses(a, w, number, c, p, g, gx=None, gw=None):
 # %% ../../nbs/19_losses.ipynb #be40e6fa
 ONE = lambda: (Tensor([[1., 2.]], 'row d'), Tensor([[1., 2.]], 'class d'))
 
-@op('losses', samples=[Sample('row=3 d=2', 'class=4 d=2', [2, 0, 2, 2], [1, 3, 0, 1], [.5, .7, .2, .2]), Sample('row=2 d=3', 'class=2 d=3', [1], [0], [2.], reduction='sum', loss_scale=.5)],
+@op('losses', needs=[constant('probs')], samples=[Sample('row=3 d=2', 'class=4 d=2', [2, 0, 2, 2], [1, 3, 0, 1], [.5, .7, .2, .2]), Sample('row=2 d=3', 'class=2 d=3', [1], [0], [2.], reduction='sum', loss_scale=.5)],
     mistakes=[(k, lambda f, call=call: call(f, [0], [.5])) for k, call in LINEAR[:1]] +
              [(InvalidDataLength, lambda f: f(*ONE(), [0], [0, 0], [.5])), (InvalidDataLength, lambda f: f(*ONE(), [], [], [])), (IndexOutOfBounds, lambda f: f(*ONE(), [1], [0], [.5])), (IndexOutOfBounds, lambda f: f(*ONE(), [0], [1], [.5])),
               (OptionError, lambda f: f(*ONE(), [0], [0], [.5], reduction='none')), (DTypeError, lambda f: f(*ONE(), [0.], [0], [.5])), (TagError, lambda f: f(Tensor([1., 2.], 'd'), ONE()[1], [0], [0], [.5]))], half='f32')

@@ -15,7 +15,7 @@ from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from .construction import measure
-from ..checks import mixed
+from ..checks import constant, mixed
 from .pointwise import as_number
 from ..tags import locate, parse, without
 from ..tensor import Tensor, patch
@@ -209,7 +209,7 @@ def choice(other, x, op):
     raise mixed(x, other)
 
 # %% ../../nbs/12_masks.ipynb #484d92ae
-@op('mask', samples=[Sample('row=2 col=3', lambda: Tensor([[True, False, True], [False, False, True]], 'row col'), 0.)], torch='torch.masked_fill',
+@op('mask', needs=[constant('value')], samples=[Sample('row=2 col=3', lambda: Tensor([[True, False, True], [False, False, True]], 'row col'), 0.)], torch='torch.masked_fill',
     mistakes=[(ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), Tensor([True], 'd'), 0.)), (DTypeError, lambda f: f(Tensor([1.], 'd'), Tensor([1], 'd'), 0.)), (DTypeError, lambda f: f(Tensor([1], 'd'), Tensor([True], 'd'), .5))])
 def masked_fill(x:Tensor,     # any tags
                 mask:Tensor,  # bool, or real numbers read as "not 0"; tags and sizes of x

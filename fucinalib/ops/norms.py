@@ -12,9 +12,8 @@ from .. import kernels
 from ..autograd import Sample, op, registry
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from ..kernels.dispatch import quiet
-from ..checks import mixed
+from ..checks import floats, mixed, whole
 from .reductions import lanes
-from ..checks import floats
 from ..tags import axis_of, name_of, parse
 from ..tensor import Tensor
 
@@ -107,7 +106,7 @@ def layer_norm(x:Tensor,            # any tags
     return l.unrows(y), x.tags, rules
 
 # %% ../../nbs/20_norms.ipynb #bd370f4f
-@op('norms', samples=[Sample('row=2 d=4', 'd'), Sample('row=2 d=4', 'd', ddof=1, eps=.1), Sample('row=2 d=4', 'd', eps=.1, eps_mode='inside_sqrt'), Sample('row=2 d=5', 'd', valid_len=3), Sample('d=4 row=2', 'd', valid_len=0)],
+@op('norms', needs=[whole('ddof', least=0), whole('valid_len', least=0)], samples=[Sample('row=2 d=4', 'd'), Sample('row=2 d=4', 'd', ddof=1, eps=.1), Sample('row=2 d=4', 'd', eps=.1, eps_mode='inside_sqrt'), Sample('row=2 d=5', 'd', valid_len=3), Sample('d=4 row=2', 'd', valid_len=0)],
     mistakes=[(TagError, lambda f: f(Tensor([1.], 'd'), 'e')), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', eps=-1.)), (InvalidShape, lambda f: f(Tensor([1.], 'd'), 'd', valid_len=2)), (OptionError, lambda f: f(Tensor([1.], 'd'), 'd', eps_mode='inside'))])
 def standardize(x:Tensor,               # any tags
                 tag,                    # axis of the rows
@@ -120,7 +119,7 @@ def standardize(x:Tensor,               # any tags
     (rows, l), eps, n = rows_along(x, 'standardize', tag), small(eps, 'standardize'), x.size(tag)
     if eps_mode not in ('outside_sqrt', 'inside_sqrt'): raise fault(OptionError, f'standardize: eps_mode {eps_mode!r}', x=x, help=did_you_mean(eps_mode, ('outside_sqrt', 'inside_sqrt')))
     k = n if valid_len is None else valid_len
-    if not 0 <= k <= n: raise fault(InvalidShape, f'standardize: {k} of {n} valid', x=x, help=f'0 to {n}')
+    if k > n: raise fault(InvalidShape, f'standardize: {k} of {n} valid', x=x, help=f'0 to {n}')
     y = np.zeros_like(rows)
     if k == 0: return l.unrows(y), x.tags, (np.zeros_like,)
     v = rows[:, :k]

@@ -19,9 +19,9 @@ from ..kernels import reductions as blocks
 from ..kernels.masked import masked_sum_columns
 from ..kernels.dispatch import quiet
 from .pointwise import as_number
-from ..checks import floats
+from ..checks import constant, floats, whole
 from ..tags import locate
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 
 # %% ../../nbs/13_reductions.ipynb #9ca7624f
 class Lanes(NamedTuple):
@@ -106,7 +106,7 @@ NO_MASK = [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'row col'), 'col', mas
            (OptionError, lambda f: f(Tensor([1., 2.], 'd'), empty=0.))]
 
 # %% ../../nbs/13_reductions.ipynb #6cc735d2
-@op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.sum', half='f32')
+@op('reductions', needs=[constant('empty')], samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.sum', half='f32')
 def sum(x:Tensor,    # any tags
         *tags,       # axes to add up; none means all
         mask=None,   # tensor of truth values with the axes of x: what to add up
@@ -120,7 +120,7 @@ def sum(x:Tensor,    # any tags
     return total(a, axes), left, (lambda g: repeated(g, axes, shape),)
 
 # %% ../../nbs/13_reductions.ipynb #44b043b6
-@op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.mean', half='f32')
+@op('reductions', needs=[constant('empty')], samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.mean', half='f32')
 def mean(x:Tensor,    # any tags
          *tags,       # axes to average over; none means all
          mask=None,   # tensor of truth values with the axes of x: what to average
@@ -138,7 +138,6 @@ def mean(x:Tensor,    # any tags
 # %% ../../nbs/13_reductions.ipynb #0aee52f6
 def spread_of(x, op, tags, ddof):
     "What var and std share: lanes, array of lanes, means, sums of squared distances, number of values less ddof, tags."
-    if ddof not in (0, 1): raise fault(OptionError, f'{op}: ddof={ddof!r}', x=x, help='0 for the variance of these values, 1 for the estimate from a sample')
     floats(x, op)
     axes, left = over(x, op, tags)
     l = lanes_of(x.data, axes)
@@ -148,22 +147,22 @@ def spread_of(x, op, tags, ddof):
 # %% ../../nbs/13_reductions.ipynb #9df4fb5e
 NO_DDOF = [(OptionError, lambda f: f(Tensor([1., 2.], 'd'), ddof=2)), (DTypeError, lambda f: f(Tensor([1, 2], 'd')))]
 
-@op('reductions', samples=SHAPES[:-2] + [Sample('row=2 col=3', 'col', ddof=1)], mistakes=NO_AXIS + NO_DDOF, torch='torch.var', half='f32')
+@op('reductions', needs=[whole('ddof', least=0, most=1, kind=OptionError)], samples=SHAPES[:-2] + [Sample('row=2 col=3', 'col', ddof=1)], mistakes=NO_AXIS + NO_DDOF, torch='torch.var', half='f32')
 @quiet
 def var(x:Tensor,  # any tags, real numbers
         *tags,     # axes along which the values vary; none means all
-        ddof=0,    # 0: divide by n; 1: by n - 1
+        ddof=0,    # 0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
        )->Tensor:
     "The variance along the named axes. Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN."
     l, v, mean, squares, n, left = spread_of(x, 'var', tags, ddof)
     scale = np.divide(v.dtype.type(1), v.dtype.type(n))
     return l.join(squares * scale), left, (quiet(lambda g: l.unsee(along('deviations', v, mean, l.part(g) * (2 * scale)))),)
 
-@op('reductions', samples=SHAPES[:-2] + [Sample('row=2 col=3', 'col', ddof=1)], mistakes=NO_AXIS + NO_DDOF, torch='torch.std', half='f32')
+@op('reductions', needs=[whole('ddof', least=0, most=1, kind=OptionError)], samples=SHAPES[:-2] + [Sample('row=2 col=3', 'col', ddof=1)], mistakes=NO_AXIS + NO_DDOF, torch='torch.std', half='f32')
 @quiet
 def std(x:Tensor,  # any tags, real numbers
         *tags,     # axes along which the values vary; none means all
-        ddof=0,    # 0: divide by n; 1: by n - 1
+        ddof=0,    # 0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
        )->Tensor:
     "The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1."
     l, v, mean, squares, n, left = spread_of(x, 'std', tags, ddof)
@@ -179,7 +178,7 @@ def best(x, op, tags, mask, empty):
     if mask is None: v, at = along(op, l.see(unmasked(x, op, empty)))
     else:
         v, at = along(f'masked_{op}', l.see(x.data), l.see(selection(x, op, mask)))
-        v = filled(x, op, v, at < 0, empty)
+        v = filled(v, at < 0, empty)
     return l.join(v), left, (lambda g: l.unsee(put(l.shape, at, l.part(g))),)
 
 def put(shape, at, g):
@@ -193,7 +192,7 @@ def put(shape, at, g):
     return d
 
 # %% ../../nbs/13_reductions.ipynb #b51016c5
-@op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.max', half='f32')
+@op('reductions', needs=[constant('empty')], samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.max', half='f32')
 def max(x:Tensor,    # any tags
         *tags,       # axes to reduce; none means all
         mask=None,   # tensor of truth values with the axes of x: what takes part
@@ -202,7 +201,7 @@ def max(x:Tensor,    # any tags
     "The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN."
     return best(x, 'max', tags, mask, empty)
 
-@op('reductions', samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.min', half='f32')
+@op('reductions', needs=[constant('empty')], samples=SHAPES + MASKED, mistakes=NO_AXIS + NO_MASK, torch='torch.min', half='f32')
 def min(x:Tensor,    # any tags
         *tags,       # axes to reduce; none means all
         mask=None,   # tensor of truth values with the axes of x: what takes part
@@ -246,6 +245,7 @@ def norm(x:Tensor,  # any tags, real numbers
         )->Tensor:
     "The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm."
     floats(x, 'norm')
+    if isinstance(ord, Tensor): raise fault(OptionError, 'norm: ord is a tensor', help="the orders are 1, 2 and 'inf'")
     axes, left = over(x, 'norm', tags)
     l = lanes_of(x.data, axes, by_tag=True)
     v = l.see(x.data)
@@ -268,9 +268,9 @@ def selection(x, op, mask):
     if mask.dtype.is_int: raise fault(DTypeError, f'{op}: a mask of {mask.dtype}', x=x, mask=mask, help='mask != 0 makes truth values')
     return (m if m.dtype.kind == 'b' else m != 0).view('u1') if m.flags.c_contiguous else np.array(m != 0, order='K').view('u1')
 
-def filled(x, op, y, none, empty):
-    "y with `empty` where nothing was selected."
-    return y if empty is None else np.where(none, y.dtype.type(as_number(empty, x)), y)
+def filled(y, none, empty):
+    "y with `empty`, a number of its type, where nothing was selected."
+    return y if empty is None else np.where(none, y.dtype.type(as_number(empty, wrap(np.zeros((), y.dtype), ()))), y)
 
 # %% ../../nbs/13_reductions.ipynb #d557c1e8
 def added(x, op, axes, mask):
@@ -287,7 +287,7 @@ def added(x, op, axes, mask):
 def masked_sum(x, axes, left, mask, empty):
     "The sum of what the mask selects: array, tags and rule."
     s, count, l, m = added(x, 'sum', axes, mask)
-    return l.join(filled(x, 'sum', s, count == 0, empty)), left, (lambda g: l.unsee(along('masked_spread', m, l.part(g))),)
+    return l.join(filled(s, count == 0, empty)), left, (lambda g: l.unsee(along('masked_spread', m, l.part(g))),)
 
 @quiet
 def masked_mean(x, axes, left, mask, empty):
@@ -295,5 +295,4 @@ def masked_mean(x, axes, left, mask, empty):
     s, count, l, m = added(x, 'mean', axes, mask)
     kind = s.dtype if s.dtype.kind == 'f' else np.dtype('f4')
     y = np.asarray(s / count, kind)
-    if empty is not None: y = np.where(count == 0, kind.type(empty), y)
-    return l.join(y), left, (quiet(lambda g: l.unsee(along('masked_spread', m, (l.part(g) / count).astype(kind)))),)
+    return l.join(filled(y, count == 0, empty)), left, (quiet(lambda g: l.unsee(along('masked_spread', m, (l.part(g) / count).astype(kind)))),)

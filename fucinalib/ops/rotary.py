@@ -15,7 +15,7 @@ from .. import kernels
 from ..autograd import Sample, op
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from .construction import whole
-from ..checks import floats
+from ..checks import constant, floats, no_gradient, number
 from ..tags import axis_of
 from ..tensor import Tensor, wrap
 
@@ -54,6 +54,7 @@ class RopeTable:
     def __init__(self, positions, theta, dim, sin, cos):
         self.positions, self.theta, self.dim = numbered('RopeTable', positions), float(theta), paired('RopeTable', dim)
         for name, t in (('sin', sin), ('cos', cos)):
+            no_gradient(name, t, f'{name}.detach() is a constant')
             a = np.array(t.data if isinstance(t, Tensor) else t, 'f4')
             if a.shape != (want := (len(self.positions), self.dim // 2)): raise fault(ShapeMismatch, f'RopeTable: {name} has the shape {a.shape}', help=f'one row per position, one column per pair: {want}')
             a.flags.writeable = False
@@ -110,7 +111,7 @@ def per_pair(op, values, name, count, dtype):
     return a
 
 # %% ../../nbs/21_rotary.ipynb #afe1a541
-@op('rotary', samples=[Sample([0, 1, 5], 4), Sample(AxisRange(3, -1), 6, 500., freq_factors=[1., 2., 8.])], attach=False, differentiable=False, composed=True,
+@op('rotary', needs=[constant('freq_factors inv_freqs')], samples=[Sample([0, 1, 5], 4), Sample(AxisRange(3, -1), 6, 500., freq_factors=[1., 2., 8.])], attach=False, differentiable=False, composed=True,
     mistakes=[(InvalidShape, lambda f: f([0, 1], 3)), (InvalidShape, lambda f: f(8, 4)), (DTypeError, lambda f: f([.5], 4)), (OptionError, lambda f: f([0], 4, 0.)), (OptionError, lambda f: f([0])), (OptionError, lambda f: f([0], 2, freq_factors=[0.])),
               (ShapeMismatch, lambda f: f([0], 4, freq_factors=[1.])), (ShapeMismatch, lambda f: f([0], 6, inv_freqs=[1., .1])), (OptionError, lambda f: f([0], 4, inv_freqs=[1., .1], freq_factors=[1., 1.]))])
 def rope_table(positions,          # whole numbers, or an AxisRange
@@ -201,7 +202,7 @@ def rope(x:Tensor,         # any tags
     return turned(x.data, spot, axis, cos, sin, mode, 1.), x.tags, (lambda g: turned(g, spot, axis, cos, sin, mode, -1.),)
 
 # %% ../../nbs/21_rotary.ipynb #7954b5a0
-@op('rotary', samples=[Sample(8), Sample(64, 10000., 4., 4096)], attach=False, differentiable=False, mistakes=[(InvalidShape, lambda f: f(3)), (OptionError, lambda f: f(4, 1.)), (InvalidShape, lambda f: f(0))])
+@op('rotary', needs=[number('factor', finite=False), number('original_context', finite=False)], samples=[Sample(8), Sample(64, 10000., 4., 4096)], attach=False, differentiable=False, mistakes=[(InvalidShape, lambda f: f(3)), (OptionError, lambda f: f(4, 1.)), (InvalidShape, lambda f: f(0))])
 def yarn_inv_freqs(dim,                 # how many features turn, an even number
                    theta=10000.0,       # base of the wavelengths
                    factor=1.0,          # how many times longer the text may be; up to 1 changes nothing
