@@ -2,6 +2,7 @@
 import numpy as np
 
 BLOCK = 1024
+SERIAL = 128        # numbers that may be added one by one in float32
 
 
 def block(x):
@@ -62,3 +63,18 @@ def total_quarters(x):
     for lo in range(0, n, BLOCK):
         s += quarters(x[lo:min(n, lo + BLOCK)])
     return s
+
+
+# down the rows of a matrix of partial results
+
+def _widen(x, s):
+    for j in range(s.shape[0]):
+        s[j] += x[j]
+
+def _column_sums(part, y):
+    "The sums of the columns, in float64."
+    s = np.zeros(part.shape[1])
+    for b in range(part.shape[0]):
+        _widen(part[b], s)
+    for j in range(y.shape[0]):
+        y[j] = np.float32(s[j])

@@ -1,7 +1,7 @@
 """Products without a good BLAS call. Sums of products go through blocks of float32 into float64, cut by size alone."""
 import numpy as np
-from ._loops import parts, rest, _add, _round
-from ._sums import BLOCK
+from ._loops import parts, rest
+from ._sums import BLOCK, _column_sums
 
 PIECE = 16384       # of a row
 ROWS = 128          # of a middle axis
@@ -97,10 +97,7 @@ def dot_mid(a, b, y):
         o = t // strips
         lo = rest(t, strips) * STRIP
         hi = min(m, lo + STRIP)
-        s = np.zeros(hi - lo)
-        for c in range(blocks):
-            _add(part[o * blocks + c, lo:hi], s)
-        _round(s, y[o, lo:hi])
+        _column_sums(part[o * blocks:o * blocks + blocks, lo:hi], y[o, lo:hi])
 
 
 # small matrices: four rows of b at a time into a row of y

@@ -1,7 +1,8 @@
 """Convolutions on images (n, h, w c): a row holds its pixels, a pixel its c channels. k and s are sizes and steps of the window, p the rows and
 columns of zeros before the image, d how far the taps of a window are apart, o how many windows there are. Every output row is made by one thread."""
 import numpy as np
-from ._loops import rest, _add, _copy, _plus, _zero
+from ._loops import rest, _add, _copy, _plus, _round, _zero
+from ._sums import SERIAL, _column_sums
 
 ZERO = np.float32(0)
 ROWS = 16           # whose sums make one
@@ -65,19 +66,29 @@ def _unwindow(col, x, c, ky, kw, left, dw):
             at = (left + kx * dw) * c
             _add(col[base + kx * c:base + kx * c + c], x[at:at + c])
 
+def _unwindows(col, x, i, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
+    "What arrives at row i of the image x from the windows of its image."
+    for ky in range(kh):
+        first = i + ph - ky * dh
+        oy = first // sh
+        if first >= 0 and oy * sh == first and oy < oh:
+            for ox in range(ow):
+                _unwindow(col[oy * ow + ox], x, c, ky, kw, ox * sw - pw, dw)
+
 #pythran export columns_back(float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
     #omp parallel for
     for t in range(m * h):
         n = t // h
         i = rest(t, h)
-        _zero(x[n, i])
-        for ky in range(kh):
-            first = i + ph - ky * dh
-            oy = first // sh
-            if first >= 0 and oy * sh == first and oy < oh:
-                for ox in range(ow):
-                    _unwindow(col[(n * oh + oy) * ow + ox], x[n, i], c, ky, kw, ox * sw - pw, dw)
+        lo = n * oh * ow
+        if kh * kw <= SERIAL:
+            _zero(x[n, i])
+            _unwindows(col[lo:lo + oh * ow], x[n, i], i, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
+        else:
+            s = np.zeros(w * c)
+            _unwindows(col[lo:lo + oh * ow], s, i, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
+            _round(s, x[n, i])
 
 
 # one filter for each channel; w is (kh kw, c)
@@ -105,15 +116,27 @@ def _lane(x, w, y, c, kw, ky, sw, pw, dw):
 #pythran export depthwise(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
     m, h, w = x.shape
+    if kh * kw <= SERIAL:
+        #omp parallel for
+        for t in range(m * oh):
+            n = t // oh
+            oy = rest(t, oh)
+            top = oy * sh - ph
+            _zero(y[n, oy])
+            a, b = inside(top, dh, kh, h)
+            for ky in range(a, b):
+                _lane(x[n, top + ky * dh], f, y[n, oy], c, kw, ky, sw, pw, dw)
+        return
     #omp parallel for
     for t in range(m * oh):
         n = t // oh
         oy = rest(t, oh)
         top = oy * sh - ph
-        _zero(y[n, oy])
+        s = np.zeros(ow * c)
         a, b = inside(top, dh, kh, h)
         for ky in range(a, b):
-            _lane(x[n, top + ky * dh], f, y[n, oy], c, kw, ky, sw, pw, dw)
+            _lane(x[n, top + ky * dh], f, s, c, kw, ky, sw, pw, dw)
+        _round(s, y[n, oy])
 
 
 def _unlane(g, w, x, c, kw, ky, sw, pw, dw):
@@ -128,16 +151,29 @@ def _unlane(g, w, x, c, kw, ky, sw, pw, dw):
 #pythran export depthwise_back(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
     m = g.shape[0]
+    if kh * kw <= SERIAL:
+        #omp parallel for
+        for t in range(m * h):
+            n = t // h
+            i = rest(t, h)
+            _zero(x[n, i])
+            for ky in range(kh):
+                first = i + ph - ky * dh
+                oy = first // sh
+                if first >= 0 and oy * sh == first and oy < oh:
+                    _unlane(g[n, oy], f, x[n, i], c, kw, ky, sw, pw, dw)
+        return
     #omp parallel for
     for t in range(m * h):
         n = t // h
         i = rest(t, h)
-        _zero(x[n, i])
+        s = np.zeros(w * c)
         for ky in range(kh):
             first = i + ph - ky * dh
             oy = first // sh
             if first >= 0 and oy * sh == first and oy < oh:
-                _unlane(g[n, oy], f, x[n, i], c, kw, ky, sw, pw, dw)
+                _unlane(g[n, oy], f, s, c, kw, ky, sw, pw, dw)
+        _round(s, x[n, i])
 
 
 def _tap_sums(g, x, f, base, c, kw, sw, pw, dw):
@@ -153,23 +189,28 @@ def _tap_sums(g, x, f, base, c, kw, sw, pw, dw):
 #pythran export depthwise_filters(float32[:,:,:] order(C), float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
 def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
     m, h, w = x.shape
-    groups = (m * oh + ROWS - 1) // ROWS
+    cuts = (ow + SERIAL - 1) // SERIAL
+    lots = m * oh * cuts
+    groups = (lots + ROWS - 1) // ROWS
     part = np.zeros((groups, kh * kw * c), np.float32)
-    #omp parallel for
+    #omp parallel for firstprivate(cuts, lots)
     for k in range(groups):
         row = np.zeros(kh * kw * c, np.float32)
-        for t in range(k * ROWS, min(m * oh, k * ROWS + ROWS)):
+        for lot in range(k * ROWS, min(lots, k * ROWS + ROWS)):
+            t = lot // cuts
             n = t // oh
             top = rest(t, oh) * sh - ph
             a, b = inside(top, dh, kh, h)
+            lo = rest(lot, cuts) * SERIAL
             _zero(row)
             for ky in range(a, b):
-                _tap_sums(g[n, rest(t, oh)], x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw, dw)
+                if cuts == 1:
+                    _tap_sums(g[n, rest(t, oh)], x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw, dw)
+                else:
+                    _tap_sums(g[n, rest(t, oh), lo * c:min(ow, lo + SERIAL) * c], x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw - lo * sw, dw)
             _add(row, part[k])
     for i in range(kh * kw):
-        _zero(f[i])
-        for k in range(groups):
-            _add(part[k, i * c:i * c + c], f[i])
+        _column_sums(part[:, i * c:i * c + c], f[i])
 
 
 # Winograd's F(2x2, 3x3): a tile of 4x4 becomes 16 planes, 16 planes become a tile of 2x2

@@ -3,8 +3,8 @@
 The sums go through the same blocks as those of reductions.py, with 0 for what is not selected.
 """
 import numpy as np
-from ._loops import parts, rest, _add, _round
-from ._sums import BLOCK, block
+from ._loops import parts, rest, _add
+from ._sums import BLOCK, block, _column_sums
 
 NARROW = 16
 PIECE = 16384
@@ -124,12 +124,10 @@ def masked_sum_mid(x, mask, y, count):
         o = t // strips
         lo = rest(t, strips) * STRIP
         hi = min(m, lo + STRIP)
-        s = np.zeros(hi - lo)
+        _column_sums(part[o * blocks:o * blocks + blocks, lo:hi], y[o, lo:hi])
         c = np.zeros(hi - lo, np.int64)
         for b in range(blocks):
-            _add(part[o * blocks + b, lo:hi], s)
             _add(many[o * blocks + b, lo:hi], c)
-        _round(s, y[o, lo:hi])
         count[o, lo:hi] = c
 
 

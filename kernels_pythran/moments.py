@@ -3,8 +3,8 @@
 Pieces are cut by size; partial results are combined one after the other, sums in float64.
 """
 import numpy as np
-from ._loops import parts, rest, _add, _round
-from ._sums import BLOCK
+from ._loops import parts, rest, _round
+from ._sums import BLOCK, _column_sums
 
 PIECE = 16384       # of a row
 ROWS = 128          # of a middle axis
@@ -115,10 +115,7 @@ def along_mid(add, x, centre, y):
         o = t // strips
         lo = rest(t, strips) * STRIP
         hi = min(m, lo + STRIP)
-        s = np.zeros(hi - lo)
-        for b in range(blocks):
-            _add(part[o * blocks + b, lo:hi], s)
-        _round(s, y[o, lo:hi])
+        _column_sums(part[o * blocks:o * blocks + blocks, lo:hi], y[o, lo:hi])
 
 #pythran export abs_sum_mid(float32[:,:,:] order(C), float32[:,:] order(C))
 def abs_sum_mid(x, y): along_mid(_add_sizes, x, y, y)

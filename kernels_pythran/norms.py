@@ -1,6 +1,6 @@
 """Rows brought to one mean and one size. Sums over columns are made in groups of ROWS rows, whose results are added in order."""
 import numpy as np
-from ._sums import BLOCK
+from ._sums import BLOCK, _column_sums
 
 ROWS = 64
 
@@ -79,9 +79,7 @@ def rms_norm_backward(g, x, w, r, gx, gw):
             q = np.float32(total_spread(g[i], w, x[i], np.float32(0)) * r[i] * r[i] / n)
             _rms_dx(g[i], x[i], w, gx[i], r[i], q)
             _add_columns(g[i], x[i], np.float32(0), r[i], part[c])
-    gw[:] = np.float32(0)
-    for c in range(part.shape[0]):
-        _add_row(part[c], gw)
+    _column_sums(part, gw)
 
 
 def _affine(x, w, b, y, m, r):
@@ -116,8 +114,5 @@ def layer_norm_backward(g, x, w, m, r, gx, gw, gb):
             _layer_dx(g[i], x[i], w, gx[i], m[i], r[i], a, q)
             _add_columns(g[i], x[i], m[i], r[i], part[c])
             _add_row(g[i], flat[c])
-    gw[:] = np.float32(0)
-    gb[:] = np.float32(0)
-    for c in range(part.shape[0]):
-        _add_row(part[c], gw)
-        _add_row(flat[c], gb)
+    _column_sums(part, gw)
+    _column_sums(flat, gb)

@@ -4,7 +4,8 @@ A product and a sum are rounded separately, as NumPy does.
 """
 # compile with: -ffp-contract=off
 import numpy as np
-from ._loops import rest, _add, _zero
+from ._loops import rest, _add, _round, _zero
+from ._sums import SERIAL, _column_sums
 
 ZERO = np.float32(0)
 ONE = np.float32(1)
@@ -67,6 +68,13 @@ def _winners(g, which, x, c, ky, kw, sw, pw, w):
                 o = ox * c
                 _to_winner(g[o:o + c], which[o:o + c], x[i * c:i * c + c], np.int32(ky * kw + kx))
 
+def _winners_row(g, at, x, i, w, c, kh, kw, sh, sw, ph, pw, oh):
+    "What arrives at row i of the image x."
+    for ky in range(kh):
+        o = (i + ph - ky) // sh
+        if i + ph >= ky and o * sh == i + ph - ky and o < oh:
+            _winners(g[o], at[o], x, c, ky, kw, sw, pw, w)
+
 #pythran export max_pool_back(float32[:,:,:] order(C), int32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
     m = g.shape[0]
@@ -74,11 +82,13 @@ def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
     for t in range(m * h):
         n = t // h
         i = rest(t, h)
-        _zero(x[n, i])
-        for ky in range(kh):
-            o = (i + ph - ky) // sh
-            if i + ph >= ky and o * sh == i + ph - ky and o < oh:
-                _winners(g[n, o], at[n, o], x[n, i], c, ky, kw, sw, pw, w)
+        if kh * kw <= SERIAL:
+            _zero(x[n, i])
+            _winners_row(g[n], at[n], x[n, i], i, w, c, kh, kw, sh, sw, ph, pw, oh)
+        else:
+            s = np.zeros(w * c)
+            _winners_row(g[n], at[n], s, i, w, c, kh, kw, sh, sw, ph, pw, oh)
+            _round(s, x[n, i])
 
 
 def _scale(y, s):
@@ -87,7 +97,6 @@ def _scale(y, s):
 
 def _mean(x, y, c, top, kh, kw, sw, pw, ow):
     w = x.shape[1] // c
-    _zero(y)
     for ox in range(ow):
         left = ox * sw - pw
         count = 0
@@ -100,6 +109,15 @@ def _mean(x, y, c, top, kh, kw, sw, pw, ow):
                         count += 1
         _scale(y[ox * c:ox * c + c], np.float32(ONE / np.float32(count)))
 
+def _mean_row(x, y, c, top, kh, kw, sw, pw, ow):
+    if kh * kw <= SERIAL:
+        _zero(y)
+        _mean(x, y, c, top, kh, kw, sw, pw, ow)
+    else:
+        s = np.zeros(y.shape[0])
+        _mean(x, s, c, top, kh, kw, sw, pw, ow)
+        _round(s, y)
+
 #pythran export avg_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y):
     m = x.shape[0]
@@ -107,7 +125,7 @@ def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y):
     for t in range(m * oh):
         n = t // oh
         o = rest(t, oh)
-        _mean(x[n], y[n, o], c, o * sh - ph, kh, kw, sw, pw, ow)
+        _mean_row(x[n], y[n, o], c, o * sh - ph, kh, kw, sw, pw, ow)
 
 
 def _add_scaled(g, x, s):
@@ -123,6 +141,13 @@ def _shares(g, x, c, rows, kw, sw, pw, w):
         for i in range(lo, hi):
             _add_scaled(g[ox * c:ox * c + c], x[i * c:i * c + c], s)
 
+def _shares_row(g, x, i, h, w, c, kh, kw, sh, sw, ph, pw, oh):
+    for ky in range(kh):
+        o = (i + ph - ky) // sh
+        if i + ph >= ky and o * sh == i + ph - ky and o < oh:
+            top = o * sh - ph
+            _shares(g[o], x, c, min(h, top + kh) - max(0, top), kw, sw, pw, w)
+
 #pythran export avg_pool_back(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
     m = g.shape[0]
@@ -130,12 +155,13 @@ def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
     for t in range(m * h):
         n = t // h
         i = rest(t, h)
-        _zero(x[n, i])
-        for ky in range(kh):
-            o = (i + ph - ky) // sh
-            if i + ph >= ky and o * sh == i + ph - ky and o < oh:
-                top = o * sh - ph
-                _shares(g[n, o], x[n, i], c, min(h, top + kh) - max(0, top), kw, sw, pw, w)
+        if kh * kw <= SERIAL:
+            _zero(x[n, i])
+            _shares_row(g[n], x[n, i], i, h, w, c, kh, kw, sh, sw, ph, pw, oh)
+        else:
+            s = np.zeros(w * c)
+            _shares_row(g[n], s, i, h, w, c, kh, kw, sh, sw, ph, pw, oh)
+            _round(s, x[n, i])
 
 
 def _both(x, y, z):
@@ -211,9 +237,7 @@ def prelu_back(g, x, a, gx, ga):
     for c in range(part.shape[0]):
         for i in range(c * ROWS, min(rows, c * ROWS + ROWS)):
             _bend_back(g[i], x[i], a, gx[i], part[c])
-    _zero(ga)
-    for c in range(part.shape[0]):
-        _add(part[c], ga)
+    _column_sums(part, ga)
 
 def _affine(x, s, b, y):
     for j in range(x.shape[0]):
@@ -241,8 +265,5 @@ def channel_affine_back(g, x, s, gx, gs, gb):
     for c in range(part.shape[0]):
         for i in range(c * ROWS, min(rows, c * ROWS + ROWS)):
             _affine_back(g[i], x[i], s, gx[i], part[c], flat[c])
-    _zero(gs)
-    _zero(gb)
-    for c in range(part.shape[0]):
-        _add(part[c], gs)
-        _add(flat[c], gb)
+    _column_sums(part, gs)
+    _column_sums(flat, gb)

@@ -3,8 +3,8 @@
 Work is cut into pieces whose size depends on nothing but the shape. Each piece gives a partial result; those are combined one after the other.
 """
 import numpy as np
-from ._loops import parts, rest, _add, _round
-from ._sums import total
+from ._loops import parts, rest, _add
+from ._sums import total, _column_sums
 
 NARROW = 16         # rows up to this long are added one after the other
 PIECE = 16384       # of a row: one thread's share
@@ -75,10 +75,7 @@ def sum_mid(x, y):
         o = t // strips
         lo = rest(t, strips) * STRIP
         hi = min(m, lo + STRIP)
-        s = np.zeros(hi - lo)
-        for b in range(blocks):
-            _add(part[o * blocks + b, lo:hi], s)
-        _round(s, y[o, lo:hi])
+        _column_sums(part[o * blocks:o * blocks + blocks, lo:hi], y[o, lo:hi])
 
 
 # largest and smallest: the smallest is the largest of -x, `sign` says which. A comparison with NaN is false, so NaN never wins; only NaN gives NaN.

@@ -6,7 +6,8 @@ from .discovery import current_backend, use_backend
 from . import discovery as _discovery
 from . import activations, attention, blocks, contraction, convolution, gated, indexing, losses, masked, masks, moments
 from . import movement, norms, pointwise, pooling, random, reductions, rotary, scans, selection, softmax, unary
-from .reductions import max, min, spread, sum
+from .contraction import matmul
+from .reductions import column_sum, max, min, spread, sum
 
 globals().update({name: k.call for name, k in table.items()})
 

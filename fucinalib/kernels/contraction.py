@@ -1,6 +1,45 @@
 """The products that BLAS has no good call for: outer products, dot products of many lanes, batches of small matrices."""
+import builtins
 import numpy as np
 from .dispatch import kernel
+from .reductions import BLOCK, sum_last, sum_mid
+
+PART, LANES = 2048, 8       # BLAS adds thin products up one by one: long ones go in parts of so many, those of two vectors in LANES times longer ones
+THIN = 256                  # numbers in a result up to which BLAS has kernels without blocks
+ROOM = 1 << 20              # partial results that exist at a time
+
+
+def matmul(a, b, out=None):
+    "a @ b. Where f32 would be added up serially over a long axis, parts are multiplied and their results added up in f64."
+    n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
+    if n <= 2 * PART or a.dtype != np.float32 or rows > 1 < cols and rows * cols >= THIN: return np.matmul(a, b, out=out)
+    part = PART * LANES if rows == cols == 1 else PART
+    if n <= 2 * part: return np.matmul(a, b, out=out)
+    y = by_parts(a, b, part)
+    if out is None: return y.astype(a.dtype)
+    out[...] = y
+    return out
+
+
+def by_parts(a, b, part):
+    "a @ b in f64 from products over `part` numbers."
+    n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
+    if n <= 4 * part: return builtins.sum([np.matmul(a[..., i:i + part], b[..., i:i + part, :]) for i in range(0, n, part)], np.float64(0))
+    total, step = 0, max(1, ROOM // (rows * cols)) * part
+    for lo in range(0, n, step):
+        hi = lo + (min(n, lo + step) - lo) // part * part
+        if hi > lo:
+            p, q = [v.reshape(*v.shape[:-1], -1, part).swapaxes(-3, -2) for v in (a[..., lo:hi], b[..., lo:hi, :].swapaxes(-1, -2))]
+            total = total + np.add.reduce(np.matmul(p, q.swapaxes(-1, -2)), axis=-3, dtype=np.float64)
+        if hi < min(n, lo + step): total += np.matmul(a[..., hi:], b[..., hi:, :])
+    return total
+
+
+def in_blocks(x):
+    "The array with its second axis cut into blocks of BLOCK, and what is left over. Nothing is repeated by strides: einsum takes such numbers out of the sum, and inf - inf is lost."
+    if 0 in x.strides: x = x.copy()
+    full = x.shape[1] // BLOCK * BLOCK
+    return x[:, :full].reshape(x.shape[0], -1, BLOCK, *x.shape[2:]), x[:, full:]
 
 
 @kernel(out=lambda a, b: [((a.shape[0], b.shape[0]), a.dtype)], floor=1 << 6)
@@ -11,12 +50,14 @@ def outer(a, b):
 @kernel(out=lambda a, b: [(a.shape[:1], a.dtype)])
 def dot_last(a, b):
     "The dot products of the rows of a and b."
-    return np.einsum('ij,ij->i', a, b)
+    (p, c), (q, d) = in_blocks(a), in_blocks(b)
+    return sum_last(np.concatenate([np.einsum('ijk,ijk->ij', p, q), np.einsum('ij,ij->i', c, d)[:, None]], axis=1))
 
 @kernel(out=lambda a, b: [((a.shape[0], a.shape[2]), a.dtype)])
 def dot_mid(a, b):
     "The dot products along the middle axis."
-    return np.einsum('ijk,ijk->ik', a, b)
+    (p, c), (q, d) = in_blocks(a), in_blocks(b)
+    return sum_mid(np.concatenate([np.einsum('ijkl,ijkl->ijl', p, q), np.einsum('ijk,ijk->ik', c, d)[:, None]], axis=1))
 
 @kernel(out=lambda a, b: [((a.shape[0], a.shape[1], b.shape[2]), a.dtype)])
 def batched(a, b):

@@ -6,6 +6,7 @@ the taps of a window are apart, oh ow how many windows there are down and across
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from .dispatch import kernel
+from .reductions import column_sum, roomy
 
 
 def border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, value=0):
@@ -36,7 +37,7 @@ def taps(full, kh, kw, sh, sw, dh, dw, oh, ow):
 def gather(parts, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, dtype):
     "Images (m, h, w c) to which every tap k has added parts(k), which is (m, oh, ow, c): the adjoint of looking through windows."
     rows, cols = (oh - 1) * sh + (kh - 1) * dh + 1, (ow - 1) * sw + (kw - 1) * dw + 1
-    full = np.zeros((m, rows, cols, c), dtype)
+    full = np.zeros((m, rows, cols, c), roomy(dtype, kh * kw))
     for k, seen in taps(full, kh, kw, sh, sw, dh, dw, oh, ow): seen += parts(k)
     x = np.zeros((m, h, w, c), dtype)
     a, b, l, r = max(0, ph), min(rows, h + ph), max(0, pw), min(cols, w + pw)
@@ -60,9 +61,9 @@ def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
 @kernel(out=lambda x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow: [((len(x), oh, ow * c), x.dtype)])
 def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "Each channel under a filter of its own; f is (kh kw, c)."
-    y = np.zeros((len(x), oh, ow, c), x.dtype)
+    y = np.zeros((len(x), oh, ow, c), roomy(x.dtype, kh * kw))
     for k, seen in taps(border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow), kh, kw, sh, sw, dh, dw, oh, ow): y += seen * f[k]
-    return y.reshape(len(x), oh, ow * c)
+    return y.astype(x.dtype, copy=False).reshape(len(x), oh, ow * c)
 
 @kernel(out=lambda g, f, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
 def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
@@ -75,7 +76,7 @@ def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "The gradient of f in depthwise."
     v = g.reshape(len(g), oh, ow, c)
     full = border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
-    return np.stack([(v * seen).sum(1).sum((0, 1)) for _, seen in taps(full, kh, kw, sh, sw, dh, dw, oh, ow)])
+    return np.stack([column_sum((v * seen).reshape(-1, c)) for _, seen in taps(full, kh, kw, sh, sw, dh, dw, oh, ow)])
 
 
 # Winograd's F(2x2, 3x3): tiles of 4x4 that overlap by two become 16 planes, planes become 2x2 results

@@ -1,13 +1,15 @@
 """Picking entries by number and putting them back. Arrays are (outer, n, inner): the indexed axis stands in the middle."""
 import numpy as np
 from .dispatch import kernel
+from .reductions import BLOCK
 
 
 @kernel(inplace=(0,))
 def index_add_(out, at, update):
     "out[:, at[j]] += update[:, j] for j in order; an index that comes twice counts twice."
-    flat = out.reshape(out.shape[0], out.shape[1], -1)
-    np.add.at(flat, (slice(None), at), update.reshape(update.shape[0], update.shape[1], -1))
+    wide = out.astype(np.float64) if at.size > BLOCK and out.dtype == np.float32 and np.bincount(at).max() > BLOCK else out
+    np.add.at(wide, (slice(None), at), update.astype(wide.dtype, copy=False))
+    if wide is not out: out[...] = wide
     return out
 
 @kernel(out=lambda x, at: [(at.shape, x.dtype)])
@@ -19,7 +21,9 @@ def take_along(x, at):
 def scatter_add_(out, at, update):
     "out[o, at[o, j, i], i] += update[o, j, i] for j in order."
     o, _, i = np.ogrid[:at.shape[0], :1, :at.shape[2]]
-    np.add.at(out, (o, at, i), update)
+    wide = out.astype(np.float64) if at.shape[1] > BLOCK and out.dtype == np.float32 else out
+    np.add.at(wide, (o, at, i), update.astype(wide.dtype, copy=False))
+    if wide is not out: out[...] = wide
     return out
 
 @kernel(inplace=(0,))

@@ -2,6 +2,7 @@
 import numpy as np
 from .convolution import border, gather, taps
 from .dispatch import kernel
+from .reductions import column_sum, roomy
 
 
 @kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, oh, ow: [((len(x), oh, ow * c), x.dtype), ((len(x), oh, ow * c), np.int32)])
@@ -34,9 +35,10 @@ def valid_taps(h, w, kh, kw, sh, sw, ph, pw, oh, ow, dtype):
 @kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, oh, ow: [((len(x), oh, ow * c), x.dtype)])
 def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow):
     "The mean of the taps of each window that lie in the image."
-    y = np.zeros((len(x), oh, ow, c), x.dtype)
+    y = np.zeros((len(x), oh, ow, c), roomy(x.dtype, kh * kw))
     for _, seen in taps(border(x, c, kh, kw, sh, sw, ph, pw, 1, 1, oh, ow), kh, kw, sh, sw, 1, 1, oh, ow): y += seen
-    return (y * (1 / valid_taps(x.shape[1], x.shape[2] // c, kh, kw, sh, sw, ph, pw, oh, ow, x.dtype))).reshape(len(x), oh, ow * c)
+    y *= 1 / valid_taps(x.shape[1], x.shape[2] // c, kh, kw, sh, sw, ph, pw, oh, ow, x.dtype)
+    return y.astype(x.dtype, copy=False).reshape(len(x), oh, ow * c)
 
 @kernel(out=lambda g, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
 def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow):
@@ -69,7 +71,7 @@ def prelu(x, a):
 @kernel(out=lambda g, x, a: [(x.shape, x.dtype), (a.shape, x.dtype)])
 def prelu_back(g, x, a):
     "Gradients of prelu for x and a."
-    return np.where(x > 0, g, g * a), column_sums(np.where(x > 0, x.dtype.type(0), g * x))
+    return np.where(x > 0, g, g * a), column_sum(np.where(x > 0, x.dtype.type(0), g * x))
 
 @kernel()
 def channel_affine(x, s, b):
@@ -79,11 +81,4 @@ def channel_affine(x, s, b):
 @kernel(out=lambda g, x, s: [(x.shape, x.dtype), (s.shape, x.dtype), (s.shape, x.dtype)])
 def channel_affine_back(g, x, s):
     "Gradients of channel_affine for x, s and b."
-    return g * s, column_sums(g * x), column_sums(g)
-
-
-ROWS = 64       # that are added up before their sums are
-
-def column_sums(x):
-    starts = np.arange(0, len(x), ROWS)
-    return np.add.reduceat(x, starts, axis=0).sum(0)
+    return g * s, column_sum(g * x), column_sum(g)

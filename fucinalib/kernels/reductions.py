@@ -76,7 +76,7 @@ def spread_mid_(y, g):
 
 def in_memory_order(x, axes):
     "A view of x whose axes lie as in memory, and `axes` and the remaining ones there, the latter in the order they had."
-    order = sorted(range(x.ndim), key=lambda i: -x.strides[i])
+    order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))
     place = {axis: i for i, axis in enumerate(order)}
     return x.transpose(order), sorted(place[i] for i in axes), [place[i] for i in range(x.ndim) if i not in axes]
 
@@ -117,6 +117,16 @@ def sum(x, axes):
     if x.dtype.itemsize == 2: x = x.astype(np.float32)
     if not sum_last.kernel.pays(x.size) and prod([x.shape[i] for i in axes]) <= BLOCK: return np.asarray(np.add.reduce(x, axis=tuple(axes)))
     return reduce(x, axes, sum_last, sum_columns)
+
+
+def column_sum(x):
+    "Sums down the rows of a matrix, in blocks."
+    return sum_columns(np.ascontiguousarray(x)[None])[0]
+
+
+def roomy(dtype, n):
+    "The type in which n numbers are added one by one: f64 from BLOCK on, where f32 would lose what they add up to."
+    return np.float64 if n > BLOCK and dtype == np.float32 else dtype
 
 
 def split(x, axis):

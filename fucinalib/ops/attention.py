@@ -165,7 +165,7 @@ def attention(q:Tensor,              # 'seq head d'; axes before them are batche
         delta = np.einsum('bthd,bthd->bth', gy, y)
         gq, gk, gv = look_back(x, pieces(k, v, x.dtype), own, scale, lo, hi, gy, l, delta)
         gk, gv = (gk.reshape(k.shape), gv.reshape(v.shape)) if k.dtype == q.dtype else (None, None)
-        return gq.reshape(q.shape), gk, gv, None, None if z is None else -(np.exp(z - l) * delta).sum((0, 1))
+        return gq.reshape(q.shape), gk, gv, None, None if z is None else -kernels.sum(np.exp(z - l) * delta, (0, 1))
     return y.reshape(*q.shape[:-2], heads * d), tags, rules
 
 # %% ../../nbs/22_attention.ipynb #42e5ff8b

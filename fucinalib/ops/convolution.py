@@ -121,7 +121,7 @@ def correlate(x, w, c, geometry, bias=None, relu=False):
     "Every window of the images (n, h, w c) times the weights (taps c, outputs), plus a bias, cut at 0."
     oh, ow = geometry[-2:]
     y = np.empty((len(x), oh, ow * w.shape[1]), x.dtype)
-    for p in pieces(len(x), geometry, sum(w.shape)): finish(np.matmul(seen(x, c, geometry, p), w, out=y[p[0]:p[1], p[2]:p[3]].reshape(-1, w.shape[1])), bias, relu)
+    for p in pieces(len(x), geometry, sum(w.shape)): finish(kernels.matmul(seen(x, c, geometry, p), w, out=y[p[0]:p[1], p[2]:p[3]].reshape(-1, w.shape[1])), bias, relu)
     return y
 
 def finish(rows, bias, relu):
@@ -131,9 +131,10 @@ def finish(rows, bias, relu):
 
 def correlate_weights(g, x, c, geometry):
     "The gradient of the weights in correlate."
-    o, total = g.shape[2] // geometry[-1], 0
-    for p in pieces(len(x), geometry, geometry[0] * geometry[1] * c): total += seen(x, c, geometry, p).T @ g[p[0]:p[1], p[2]:p[3]].reshape(-1, o)
-    return total
+    o, width = g.shape[2] // geometry[-1], geometry[0] * geometry[1] * c
+    total = np.zeros((width, o))
+    for p in pieces(len(x), geometry, width): total += kernels.matmul(seen(x, c, geometry, p).T, g[p[0]:p[1], p[2]:p[3]].reshape(-1, o))
+    return total.astype(g.dtype)
 
 def turned(w, c, kh, kw):
     "Weights (taps c, outputs) turned by 180 degrees, with inputs and outputs exchanged."
@@ -147,7 +148,7 @@ def correlate_back(g, w, c, geometry, h, wide):
     for n, m, top, end in pieces(len(g), geometry, len(w)):
         lo, hi = max(0, top * sh - ph), min(h, (end - 1) * sh - ph + dh * (kh - 1) + 1)
         if lo >= hi: continue
-        col = g[n:m, top:end].reshape(-1, w.shape[1]) @ w.T
+        col = kernels.matmul(g[n:m, top:end].reshape(-1, w.shape[1]), w.T)
         x[n:m, lo:hi] += kernels.columns_back(col, m - n, hi - lo, wide, c, kh, kw, sh, sw, ph - top * sh + lo, pw, dh, dw, end - top, ow)
     return x
 
@@ -318,11 +319,12 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
     b = None if bias is None else row_of('conv_transpose1d', x, bias, w.tags[o], outs)
     v, lead, geometry = signals(x.data, order).reshape(-1, c), [x.shape[j] for j in order[:-2]], (1, taps, 1, stride, 0, padding, 1, 1, 1, n)
     matrix, m = np.ascontiguousarray(w.data.transpose(i, k, o)).reshape(c, -1), len(v) // n
-    y = kernels.columns_back(v @ matrix, m, 1, length, outs, *geometry).reshape(m, length, outs)
+    y = kernels.columns_back(kernels.matmul(v, matrix), m, 1, length, outs, *geometry).reshape(m, length, outs)
     if b is not None: y += b
     def spread(g): return kernels.columns(signals(g, order), outs, *geometry)
-    for_w = lambda g: (v.T @ spread(g)).reshape(c, taps, outs).transpose(np.argsort((i, k, o)))
-    return unsignals(y, lead, length, order), tags, (lambda g: unsignals(spread(g) @ matrix.T, lead, n, order), for_w, lambda g: signals(g, order).reshape(-1, outs).sum(0))
+    for_w = lambda g: kernels.matmul(v.T, spread(g)).reshape(c, taps, outs).transpose(np.argsort((i, k, o)))
+    for_x = lambda g: unsignals(kernels.matmul(spread(g), matrix.T), lead, n, order)
+    return unsignals(y, lead, length, order), tags, (for_x, for_w, lambda g: kernels.column_sum(signals(g, order).reshape(-1, outs)))
 
 # %% ../../nbs/23_convolution.ipynb #5e5dd165
 LEAST = 64          # channels in and out from which tiles pay
@@ -442,7 +444,7 @@ def conv2d(x:Tensor,          # 'h w c', channels last; more axes in front pass 
     def for_w(g):
         g = np.ascontiguousarray(above(g))
         return np.ascontiguousarray(convolve_weights(g, v, c, geometry, groups).T).reshape(w.shape)
-    return pictures(y, lead, o), tags, (for_x, for_w, lambda g: np.add.reduce(above(g).reshape(-1, o), axis=0))
+    return pictures(y, lead, o), tags, (for_x, for_w, lambda g: kernels.column_sum(above(g).reshape(-1, o)))
 
 # %% ../../nbs/23_convolution.ipynb #c597bbf5
 def pooling(op, x, kernel, stride, padding):

@@ -145,10 +145,10 @@ def chunks(rows, classes):
 
 def send_back(d, a, w, at, gx, gw):
     "Pass d, the gradient of the scores of the rows `at`, on to the gradients of a and w."
-    if gx is not None: gx[at] = d @ w if len(d) >= 512 or w.shape[1] < 128 else (w.T @ d.T).T      # few rows, many classes: turned round, OpenBLAS' threads need not wait for each other
+    if gx is not None: gx[at] = kernels.matmul(d, w) if len(d) >= 512 or w.shape[1] < 128 else kernels.matmul(w.T, d.T).T      # few rows, many classes: turned round, OpenBLAS' threads need not wait for each other
     if gw is None: return
-    if at.start == 0: np.matmul(d.T, a[at], out=gw)
-    else: kernels.add_scaled_(gw, d.T @ a[at], 1.)
+    if at.start == 0: kernels.matmul(d.T, a[at], out=gw)
+    else: kernels.add_scaled_(gw, kernels.matmul(d.T, a[at]), 1.)
 
 def linear_losses(a,        # (rows, d)
                   w,        # (classes, d)
@@ -161,7 +161,7 @@ def linear_losses(a,        # (rows, d)
     "The loss of every row of a @ w.T."
     losses = np.empty(len(a), a.dtype)
     for at in chunks(len(a), len(w)):
-        z = a[at] @ w.T
+        z = kernels.matmul(a[at], w.T)
         losses[at], top, share = kernels.cross_entropy(z, y[at], smooth)
         if g is None: continue
         send_back(kernels.cross_entropy_backward(z, g[at], y[at], top, share, smooth), a, w, at, gx, gw)
@@ -261,12 +261,13 @@ def distill_losses(a, w, number, c, p, g, gx=None, gw=None):
     for at in chunks(len(a), len(w)):
         mine = slice(*np.searchsorted(number, (at.start, at.stop)))
         r, k, q = number[mine] - at.start, c[mine], p[mine]
-        z = a[at] @ w.T
+        z = kernels.matmul(a[at], w.T)
         losses[mine] = q * (kernels.logsumexp_last(z)[r] - z[r, k])
         if gx is None and gw is None: continue
         d = kernels.softmax_last(z)
         d *= (g * np.bincount(r, q, len(d))[:, None]).astype(d.dtype)
-        np.subtract.at(d, (r, k), a.dtype.type(g) * q)
+        spot, which = np.unique(r * len(w) + k, return_inverse=True)
+        d.reshape(-1)[spot] -= (g * np.bincount(which, q)).astype(d.dtype)
         send_back(d, a, w, at, gx, gw)
         del z, d        # before the next ones come
     return losses

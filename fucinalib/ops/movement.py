@@ -83,7 +83,7 @@ def repeat(x:Tensor,  # any tags
     if n == 1: return x.data.view(), x.tags, (lambda g: g,)
     turns = shape[:i] + (n,) + shape[i:]
     y = np.broadcast_to(np.expand_dims(x.data, i), turns).reshape(shape[:i] + (n * shape[i],) + shape[i + 1:])
-    return np.ascontiguousarray(y), x.tags, (lambda g: g.reshape(turns).sum(i),)
+    return np.ascontiguousarray(y), x.tags, (lambda g: kernels.sum(g.reshape(turns), (i,)),)
 
 # %% ../../nbs/15a_movement.ipynb #f48b01af
 def filler(x, op, value):
@@ -280,4 +280,4 @@ def trace(x:Tensor,  # any tags
         full = np.zeros(shape, g.dtype)
         writable_diagonal(full, i, j)[...] = g[..., None]
         return full
-    return np.add.reduce(d, axis=-1, dtype='i8' if d.dtype.kind in 'iub' else None), without(x.tags, (x.tags[i], x.tags[j])), (rule,)
+    return kernels.sum(d, (d.ndim - 1,)), without(x.tags, (x.tags[i], x.tags[j])), (rule,)

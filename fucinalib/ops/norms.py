@@ -168,7 +168,7 @@ def group_norm(x:Tensor,            # two axes, channels last
         gh = (g if w is None else g * w).reshape(v.shape)
         hv = h.reshape(v.shape)
         mean = lambda a: a.mean((0, 2), keepdims=True, dtype='f8').astype(g.dtype)
-        return ((gh - mean(gh) - hv * mean(gh * hv)) * r).reshape(t, c), (g * h).sum(0), g.sum(0)
+        return ((gh - mean(gh) - hv * mean(gh * hv)) * r).reshape(t, c), kernels.column_sum(g * h), kernels.column_sum(g)
     return y, x.tags, rules
 
 # %% ../../nbs/20_norms.ipynb #a1c9be1f
@@ -197,4 +197,4 @@ def snake(x:Tensor,      # two axes, channels last
     with np.errstate(all='ignore'):
         s, s2 = np.sin(a * v), np.sin(2 * a * v)
         y = v + b * s * s
-    return y, x.tags, (quiet(lambda g: g * (1 + b * a * s2)), quiet(lambda g: (g * b * v * s2).sum(0)), quiet(lambda g: (g * s * s).sum(0)))
+    return y, x.tags, (quiet(lambda g: g * (1 + b * a * s2)), quiet(lambda g: kernels.column_sum(g * b * v * s2)), quiet(lambda g: kernels.column_sum(g * s * s)))

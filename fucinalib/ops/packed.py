@@ -10,6 +10,7 @@ __all__ = ['MATMUL', 'WRONG', 'ONE', 'ROW', 'MET', 'BLOCK', 'TERNARY', 'fold_lea
 # %% ../../nbs/25_packed.ipynb #4a5d0a6d
 from html import escape
 import numpy as np
+from .. import kernels
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
 from ..errors import (DTypeError, GradientPackedMatmulUnsupported, GradientQuantizedMatmulUnsupported, InvalidShape, OptionError, ShapeMismatch, TagError, TernaryContractDimNotBlockAligned,
@@ -22,9 +23,8 @@ from ..tensor import Tensor
 def fold_lead(g, shape):
     "Sum a gradient over the leading axes that an operand of `shape` lacked or had at size 1."
     if g.shape == shape: return g
-    g = np.add.reduce(g, axis=tuple(range(g.ndim - len(shape)))) if g.ndim > len(shape) else g
-    ones = tuple([i for i, (n, m) in enumerate(zip(shape, g.shape)) if n != m])
-    return np.add.reduce(g, axis=ones, keepdims=True) if ones else g
+    lead = g.ndim - len(shape)
+    return kernels.sum(g, tuple([i for i, n in enumerate(g.shape) if i < lead or n != shape[i - lead]])).reshape(shape)
 
 # %% ../../nbs/25_packed.ipynb #158b4009
 def readable(a):
@@ -36,13 +36,13 @@ def readable(a):
 def product(a, b):
     "a @ b. A single right matrix makes one product of the whole batch."
     a, b = readable(a), readable(b)
-    if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous: return np.matmul(a.reshape(-1, a.shape[-1]), b).reshape(a.shape[:-1] + b.shape[-1:])
-    return np.matmul(a, b)
+    if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous: return kernels.matmul(a.reshape(-1, a.shape[-1]), b).reshape(a.shape[:-1] + b.shape[-1:])
+    return kernels.matmul(a, b)
 
 # %% ../../nbs/25_packed.ipynb #f83f95de
 def lead_rule(g, a, b):
     "The gradient of b in a @ b, folded to its shape."
-    if b.ndim == 2 and a.ndim > 2: return np.matmul(np.ascontiguousarray(a).reshape(-1, a.shape[-1]).T, np.ascontiguousarray(g).reshape(-1, g.shape[-1]))
+    if b.ndim == 2 and a.ndim > 2: return kernels.matmul(np.ascontiguousarray(a).reshape(-1, a.shape[-1]).T, np.ascontiguousarray(g).reshape(-1, g.shape[-1]))
     return fold_lead(product(a.swapaxes(-1, -2), g), b.shape)
 
 # %% ../../nbs/25_packed.ipynb #9d61a92a
@@ -130,7 +130,7 @@ def dot_from(self:PackedWeight,
     tags = self.check(x, joined, out, gate)
     if rms_norm is not None or gate is not None:
         raise fault(OptionError, f'dot: {"rms_norm" if gate is None else "gate"} is fused with quantised weights only, this one is {self.layout}', x=x, w=self, help='do it first, then x.dot(w, tag)')
-    return np.matmul(x.data, self.arrays[0].T), tags, None
+    return kernels.matmul(x.data, self.arrays[0].T), tags, None
 
 # %% ../../nbs/25_packed.ipynb #c911148f
 def feature_size(self, gate): return self.k * (2 if gate == 'swiglu' else 1)

@@ -56,7 +56,7 @@ def lanes(shape,        # of the array
           by_tag=False, # the reduced axes must run in the order of their tags, for whoever asks which comes first
          )->Lanes:
     "The Lanes of an array, along memory if possible."
-    order = sorted(range(len(shape)), key=lambda i: -strides[i])
+    order = sorted(range(len(shape)), key=lambda i: -abs(strides[i]))
     gone = [i for i in order if i in axes]
     spot = [order.index(i) for i in gone]
     if gone and (spot[-1] - spot[0] >= len(spot) or by_tag and gone != sorted(gone)):

@@ -1,0 +1,140 @@
+"""Sums, norms and casts are as exact as their number type allows, on each backend and on both sides of the kernels' floors."""
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib import kernels
+
+f4 = np.float32
+BACKENDS = kernels.backends()
+
+
+@pytest.fixture(params=['numpy', 'pythran'])
+def either(request):
+    "Each backend in turn, kernels from their floors on."
+    if request.param not in BACKENDS: pytest.skip('kernels are not compiled here')
+    with fl.use_backend(request.param): yield request.param
+
+
+def full(value, *shape, tags='row col'): return fl.Tensor(np.full(shape, value, 'f4'), tags)
+def leaf(value, *shape, tags='col'): return fl.param(np.full(shape, value, 'f4'), tags)
+
+
+def slope(p, y, g=.1):
+    "The gradient of p where g arrives at every number of y."
+    y.backward(np.full(y.shape, g, 'f4'))
+    return p.grad.numpy()
+
+
+# sums down a tall axis: what the operation gives for n rows, and the right value of every number in it. A tenth n times, one by one in f32, is off by n / 1e8.
+
+TENTH = float(f4(.1))
+half = lambda n: fl.Tensor(np.tile(f4([1, -1]), (n, 1)), 'row col')       # rows that are normalised already
+
+def layer(n, name):
+    w, b = leaf(1, 2), leaf(0, 2)
+    y = half(n).layer_norm('col', 1e-12, w, b)
+    return slope(dict(weight=w, bias=b)[name], y) * ([1, -1] if name == 'weight' else 1)
+
+def group(n, name):
+    w, b = leaf(1, 2), leaf(0, 2)
+    y = fl.Tensor(np.repeat(f4([1, -1]), n)[:, None].repeat(2, 1), 'row col').group_norm('col', 1, 1e-12, w, b)
+    y.backward(np.where(y.numpy() > 0, f4(.1), f4(0)))
+    return dict(weight=w, bias=b)[name].grad.numpy()
+
+def snake(n, name):
+    a, b = leaf(1, 2), leaf(1, 2)
+    return slope(dict(alpha=a, inv_b=b)[name], full(1, n, 2).snake('col', a, b))
+
+def affine(n, name):
+    s, b = leaf(1, 2), leaf(1, 2)
+    return slope(dict(scale=s, shift=b)[name], full(1, n, 2).channel_affine(s, b))
+
+def conv(n, name):
+    w, b = leaf(1, 2, 1, 1, 1, tags='out kh kw c'), leaf(0, 2, tags='out')
+    return slope(dict(weight=w, bias=b)[name], full(1, 4, n // 4, 1, tags='h w c').conv2d(w, b))
+
+def transposed(n, name):
+    w, b = leaf(1, 1, 2, 1, tags='c out tap'), leaf(0, 2, tags='out')
+    return slope(dict(weight=w, bias=b)[name], full(1, n, 1, tags='time c').conv_transpose1d(w, 'time', 'tap', bias=b))
+
+def conv1(n, *shape, tags):
+    w = leaf(1, *shape, tags=tags)
+    return slope(w, full(1, n, 2, tags='time c').conv1d(w, 'time', 'tap'))
+
+def rows_of(n):
+    e = leaf(1, 3, 2, tags='token col')
+    return slope(e, e.index_select('token', np.ones(n, 'i8'), out='row'))[1]
+
+def added(n):
+    x, at = fl.zeros('row col', row=3, col=2), np.ones((n, 2), 'i8')
+    return x.scatter_add('row', fl.Tensor(at, 'row col'), full(.1, n, 2)).numpy()[1]
+
+def taken(n):
+    x = leaf(1, 3, 2, tags='row col')
+    return slope(x, x.take_along_axis('row', fl.Tensor(np.ones((n, 2), 'i8'), 'row col')))[1]
+
+def hinted(n):
+    "n teachers give class 1 of one row a tenth."
+    x = leaf(0, 1, 2, tags='row d')
+    x.linear_distill(fl.Tensor(f4([[1, 0], [-1, 0]]), 'class d'), np.zeros(n, 'i8'), np.zeros(n, 'i8'), np.full(n, .1, 'f4'), reduction='sum').backward()
+    return -x.grad.numpy()[:, :1]
+
+def window(n):
+    side = int(n**.5)
+    return full(.1, side, side, 1, tags='h w c').avg_pool2d(side).numpy() * n
+
+def spread(n):
+    p = leaf(1, 2)
+    return slope(p, p.broadcast_to('row col', (n, 2)))
+
+def repeated(n):
+    p = leaf(1, 1, 2, tags='row col')
+    return slope(p, p.repeat('row', n))
+
+def biased(n, f):
+    p = leaf(1, 2)
+    return slope(p, f(full(1, n, 2), p))
+
+TALL = dict(
+    sum=lambda n: full(.1, n, 2).sum('row').numpy(), sum_last=lambda n: full(.1, 2, n).sum('col').numpy(), sum_all=lambda n: full(.1, n // 4, 2, 2, tags='a b c').sum().numpy(),
+    flipped=lambda n: fl.Tensor(np.full((n, 2), .1, 'f4')[::-1], 'row col').sum('row').numpy(), mean=lambda n: full(.1, n, 2).mean('row').numpy() * n,
+    masked_sum=lambda n: full(.1, n, 2).sum('row', mask=full(1, n, 2) > 0).numpy(), masked_mean=lambda n: full(.1, n, 2).mean('row', mask=full(1, n, 2) > 0).numpy() * n,
+    norm_1=lambda n: full(.1, n, 2).norm('row', ord=1).numpy(), norm_2=lambda n: full(.1, n, 2).norm('row').numpy()**2 / TENTH, trace=lambda n: full(.1, 300, 300).trace('row', 'col').numpy() / 300 * n,
+    dot=lambda n: full(.1, n, 2).dot(full(1, n, 2), 'row').numpy(), dot_last=lambda n: full(.1, 2, n).dot(full(1, 2, n), 'col').numpy(),
+    dot_layouts=lambda n: full(.1, n, 2).dot(fl.Tensor(np.ones((2, n), 'f4').T, 'row col'), 'row').numpy(), gemv=lambda n: full(.1, n, 2).dot(full(1, n, tags='row'), 'row').numpy(),
+    gemv_last=lambda n: full(.1, 2, n).dot(full(1, n, tags='col'), 'col').numpy(), dot_all=lambda n: full(.1, n, tags='row').dot(full(1, n, tags='row'), 'row').numpy(),
+    gemm=lambda n: full(.1, n, 2).dot(full(1, n, 3, tags='row out'), 'row').numpy(), gemm_wide=lambda n: full(.1, n // 16, 20).dot(full(16, n // 16, 20, tags='row out'), 'row').numpy(),
+    batched=lambda n: full(.1, 2, 2, n, tags='b m k').dot(full(1, 2, n, 3, tags='b k n'), 'k').numpy(), batched_small=lambda n: full(.1, 400, n // 400, 2, tags='b k m').einsum(full(400, 400, n // 400, 2, tags='b k n'), 'b m n').numpy(),
+    spare=lambda n: full(.1, n, 2).einsum(full(1, 2, tags='col'), 'col').numpy(), matmul=lambda n: full(.1, 2, n, tags='m k').matmul(full(1, n, 2, tags='k n'), 'm n').numpy(),
+    packed=lambda n: full(.1, 1, n, tags='row in').dot(full(1, 2, n, tags='out in').pack(), 'in', out='out').numpy(),
+    cosine=lambda n: full(.1, n, 2).cosine_similarity(full(1, n, 2), 'row', 0.).numpy() * TENTH * n,
+    repeat=repeated, broadcast=spread, add=lambda n: biased(n, lambda x, p: x + p), mul=lambda n: biased(n, lambda x, p: x * p), bias_add=lambda n: biased(n, lambda x, p: p.broadcast_to('row col', (n, 2)) + x),
+    prelu=lambda n: -biased(n, lambda x, p: (-x).prelu(p)), scale=lambda n: affine(n, 'scale'), shift=lambda n: affine(n, 'shift'), layer_norm_weight=lambda n: layer(n, 'weight'), layer_norm_bias=lambda n: layer(n, 'bias'),
+    rms_norm_weight=lambda n: biased(n, lambda x, p: x.rms_norm('col', 1e-12, p)), group_norm_weight=lambda n: group(n, 'weight'), group_norm_bias=lambda n: group(n, 'bias'),
+    snake_alpha=lambda n: snake(n, 'alpha') / np.sin(2), snake_inv_b=lambda n: snake(n, 'inv_b') / np.sin(1)**2,
+    conv2d_weight=lambda n: conv(n, 'weight'), conv2d_bias=lambda n: conv(n, 'bias'), conv_transpose1d_weight=lambda n: transposed(n, 'weight'), conv_transpose1d_bias=lambda n: transposed(n, 'bias'),
+    conv1d_weight=lambda n: conv1(n, 1, 2, 3, tags='tap c out'), depthwise_weight=lambda n: conv1(n, 2, 1, tags='c tap'),
+    depthwise_taps=lambda n: full(.1, n, 2, tags='time c').conv1d(full(1, 2, n, tags='c tap'), 'time', 'tap').numpy(), conv1d_taps=lambda n: full(.1, n, 1, tags='time c').conv1d(full(1, n, 1, 1, tags='tap c out'), 'time', 'tap').numpy(),
+    avg_pool2d=window, index_select=rows_of, take_along_axis=taken, index_add=lambda n: fl.zeros('row col', row=3, col=2).index_add('row', np.ones(n, 'i8'), full(.1, n, 2)).numpy()[1], scatter_add=added,
+    segment_sum=lambda n: full(.1, n, 2).segment_sum('row', [0, 7, n]).numpy()[1] * n / (n - 7), linear_distill=hinted,
+    softmax=lambda n: TENTH / full(.1, n, 2).softmax('row').numpy()[:3], log_softmax=lambda n: TENTH * np.exp(-full(.1, n, 2).log_softmax('row').numpy()[:3].astype('f8')), logsumexp=lambda n: np.exp(full(np.log(.1), n, 2).logsumexp('row').numpy().astype('f8')),
+    mse_loss=lambda n: full(np.sqrt(f4(.1)), n, 2).mse_loss(full(0, n, 2), reduction='sum').numpy() / 2, nll_loss=lambda n: -full(.1, n, 2).nll_loss('col', np.zeros(n, 'i8'), reduction='sum').numpy())
+
+@pytest.mark.parametrize('n', [4800, 1_000_000], ids=['below', 'above'])
+@pytest.mark.parametrize('name', TALL)
+def test_sums_down_a_tall_axis(name, n, either):
+    got = TALL[name](n)
+    assert np.size(got)
+    np.testing.assert_allclose(got, TENTH * n, rtol=2e-5)
+
+
+@pytest.mark.parametrize('name', ['sum', 'dot', 'gemv', 'repeat', 'index_select'])
+def test_twenty_million_ones(name, either, monkeypatch):
+    "One by one in f32 they are 16777216."
+    n = 20_000_000
+    ones = lambda: np.ones((n, 1), 'f4')
+    p = leaf(1, 1, 1, tags='row col')
+    got = dict(sum=lambda: fl.Tensor(ones(), 'row col').sum('row').numpy(), dot=lambda: fl.Tensor(ones(), 'row col').dot(fl.Tensor(ones(), 'row col'), 'row').numpy(),
+               gemv=lambda: fl.Tensor(ones(), 'row col').dot(fl.ones('row', row=n), 'row').numpy(), repeat=lambda: slope(p, p.repeat('row', n), 1),
+               index_select=lambda: slope(p, p.index_select('row', np.zeros(n, 'i8')), 1))[name]()
+    assert got == n
