@@ -494,7 +494,7 @@ def test_a_new_thread_records():
     assert seen == [True]
 
 def test_a_thread_that_begins_in_a_block():
-    "Kernels run in a context of their own, made at the thread's first; it must not keep the mode of that moment."
+    "What a thread does first in a block leaves nothing behind: it records afterwards, and its rules run."
     seen = []
     def work(i):
         big = fl.param([1.] * 40_000, 'd')
