@@ -11,11 +11,12 @@ __all__ = ['PAD2D', 'BY', 'joinable', 'compare', 'concat', 'stack', 'repeat', 'f
 import builtins, itertools, operator
 import numpy as np
 from .. import kernels
+from ..arguments import as_whole
 from ..autograd import Part, Sample, op
 from ..checks import constant
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault
 from .pointwise import as_number
-from .structure import ALL, strided, whole, writable_diagonal
+from .structure import ALL, strided, writable_diagonal
 from ..tags import align, axis_of, locate, one_new, parse, without
 from ..tensor import Tensor, ingest
 
@@ -78,7 +79,7 @@ def repeat(x:Tensor,  # any tags
            n,         # how many times; 1 gives a view
           )->Tensor:
     "An axis n times back to back. Unlike np.repeat, which repeats each entry."
-    i, n, shape = axis_of(x, tag), whole(x, 'repeat', n, 'n'), x.shape
+    i, n, shape = axis_of(x, tag), as_whole(n, 'n'), x.shape
     if n < 1: raise fault(InvalidShape, f'repeat of {x.tags[i]!r}: {n} times', x=x, help='a tensor holds at least one value')
     if n == 1: return x.data.view(), x.tags, (lambda g: g,)
     turns = shape[:i] + (n,) + shape[i:]
@@ -110,7 +111,7 @@ def pad(x:Tensor,  # any tags
         value=0.,  # what they are
        )->Tensor:
     "Constant values in front of and behind an axis."
-    i, before, after = axis_of(x, tag), whole(x, 'pad', before, 'before'), whole(x, 'pad', after, 'after')
+    i, before, after = axis_of(x, tag), as_whole(before, 'before'), as_whole(after, 'after')
     if before < 0 or after < 0: raise fault(InvalidShape, f'pad of {x.tags[i]!r}: {before} before, {after} after', x=x, help='x.narrow(...) and x.slice(...) cut')
     y, _, there = framed(x.data, [(before, after) if k == i else (0, 0) for k in range(x.ndim)], filler(x, 'pad', plain_zero(x, value)))
     return y, x.tags, (lambda g: g[there],)
@@ -124,7 +125,7 @@ def edges(x, op, h, w, padding):
     if i == j: raise fault(TagError, f'{op}: height and width are the same axis', x=x, help='name two axes')
     four = (padding,) * 4 if not np.iterable(padding) else tuple(padding)
     if len(four) != 4: raise fault(InvalidShape, f'{op}: {len(four)} edges', x=x, padding=four, help='left, right, top, bottom; or one number for all')
-    left, right, top, bottom = [whole(x, op, n, 'an edge') for n in four]
+    left, right, top, bottom = [as_whole(n, 'an edge') for n in four]
     frame = [(top, bottom) if k == i else (left, right) if k == j else (0, 0) for k in range(x.ndim)]
     for t, n, (b, c) in zip(x.tags, x.shape, frame):
         if n + b + c < 1 or -b >= n or -c >= n: raise fault(InvalidShape, f'{op}: nothing of {t!r} is left', x=x, padding=four, help='a tensor holds at least one value of the picture')
@@ -171,7 +172,7 @@ def roll(x:Tensor,  # any tags
          shift,     # how far forward; negative ones turn back
         )->Tensor:
     "An axis turned in a circle: entry i moves to i + shift, around the end."
-    i, shift = axis_of(x, tag), whole(x, 'roll', shift, 'shift')
+    i, shift = axis_of(x, tag), as_whole(shift, 'shift')
     s = shift % x.shape[i]
     return turned(x.data, i, s), x.tags, (lambda g: turned(g, i, -s % g.shape[i]),)
 
