@@ -51,7 +51,7 @@ def execute(path, nb, libhash):
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
     code = json.dumps([source(c) for c in nb['cells'] if c['cell_type'] == 'code'])
-    kept = CACHE/'executed'/f"{path.stem}-{hashlib.sha256((code + libhash).encode()).hexdigest()[:16]}.ipynb"
+    kept = CACHE/'executed'/f"{path.stem}-{hashlib.sha256((code + libhash + RENDERER).encode()).hexdigest()[:16]}.ipynb"
     if kept.exists(): return json.loads(kept.read_text()), None, 0.
     run, err, t0 = nbformat.reads(json.dumps(nb), 4), None, time.time()
     for c in run.cells:

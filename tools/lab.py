@@ -1,16 +1,39 @@
-"""Open JupyterLab on the tour; where there is no screen, print the address to open (`make lab`)."""
-import os, sys
+"""Open JupyterLab on the tour, in the learner's copy; where there is no screen, print the address to open (`make lab`)."""
+import json, os, sys
 from pathlib import Path
+import workcopy
+from notebooks import QUIET, ROOT, Wrong
 
-os.chdir(Path(__file__).resolve().parents[1])
-screen = sys.platform == 'darwin' or bool(os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY'))
-options = [
-    '--LabApp.default_url=/lab/tree/tutorials/00_tour.ipynb',
-    '--log-level=ERROR', '--LabApp.log_level=ERROR',        # leaves the address
-    '--LabApp.news_url=None',                               # no question about news over the tour
-    '--ServerApp.answer_yes=True',                          # one Ctrl-C ends it
-    *([] if screen else ['--no-browser']),
-    *(['--allow-root'] if os.getuid() == 0 else []),        # in a container there is nobody else
-]
-print('lab       JupyterLab starts on tutorials/00_tour.ipynb; Ctrl-C here ends it', flush=True)
-os.execv(sys.executable, [sys.executable, '-m', 'jupyterlab', *options])
+TOUR = f'{workcopy.WORK}/tutorials/00_tour.ipynb'
+
+
+def kernel():
+    "A kernel that says nothing to the terminal, found before the one that is installed; the folder it is in"
+    home = ROOT/workcopy.WORK/'.jupyter'
+    run = [sys.executable, '-m', 'ipykernel_launcher', '-f', '{connection_file}', *QUIET]
+    spec = dict(argv=run, display_name='Python 3', language='python', env={'OPENBLAS_THREAD_TIMEOUT': '4'})
+    folder = home/'kernels'/'python3'
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder/'kernel.json').write_text(json.dumps(spec, indent=1))
+    return str(home)
+
+
+def options():
+    screen = sys.platform == 'darwin' or bool(os.environ.get('DISPLAY') or os.environ.get('WAYLAND_DISPLAY'))
+    return [
+        f'--LabApp.default_url=/lab/tree/{TOUR}',
+        '--log-level=ERROR', '--LabApp.log_level=ERROR',    # leaves the address
+        f'--LabApp.app_settings_dir={Path(__file__).parent/"lab-settings"}',     # no question about news over the tour
+        '--ServerApp.answer_yes=True',                      # one Ctrl-C ends it
+        *([] if screen else ['--no-browser']),
+        *(['--allow-root'] if os.getuid() == 0 else []),    # in a container there is nobody else
+    ]
+
+
+if __name__ == '__main__':
+    os.chdir(ROOT)
+    try: workcopy.main()
+    except Wrong as wrong: sys.exit(str(wrong))
+    os.environ['JUPYTER_PATH'] = os.pathsep.join(filter(None, [kernel(), os.environ.get('JUPYTER_PATH')]))
+    print(f'lab       JupyterLab starts on {TOUR}; Ctrl-C here ends it', flush=True)
+    os.execv(sys.executable, [sys.executable, '-m', 'jupyterlab', *options()])

@@ -8,6 +8,7 @@ A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a
 the machine and the moment: whoever runs it sees it, and no file keeps it.
 """
 import json, os, re, sys, traceback
+from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -149,15 +150,31 @@ def settled(outputs):
 
 
 # ---- commands
+PICTURES = ROOT/'work'/'pictures'
+
+
+def picture(data, name):
+    "What a terminal says of an output: its text; a picture goes to a file, and the text is its name"
+    text = ''.join(data.get('text/plain', '')).rstrip()
+    kind = next((k for k in ('image/svg+xml', 'image/png') if k in data), None)
+    if kind is None: return text
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    path = PICTURES/f'{name}.{kind[6:9]}'
+    made = ''.join(data[kind])
+    path.write_bytes(b64decode(made) if kind == 'image/png' else made.encode('utf-8'))
+    return f'{text.split(";")[0].strip("<>")}: {named(path)}'
+
+
 def show(path):
-    "Print headings and results as they come"
+    "Print headings and results as they come; pictures go to files, numbered in their order"
+    n = 0
     for cell, _, outputs in cells(path):
         if cell['cell_type'] == 'markdown':
             for heading in re.findall(r'^#+ .*', cell.source, re.M): print(f'\n{heading}', flush=True)
         for out in settled(outputs):
-            data = out.get('data', {})
-            text = out.get('text') or data.get('text/plain', '')
-            print('[picture]' if 'image/png' in data else ''.join(text).rstrip(), flush=True)
+            data = out.get('data', {'text/plain': out.get('text', '')})
+            n += any(kind.startswith('image/') for kind in data)
+            print(picture(data, f'{Path(path).stem}-{n}'), flush=True)
 
 
 def same_renderer():
