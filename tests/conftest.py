@@ -58,3 +58,10 @@ def backend(request, every_size):
     import fucinalib as fl
     if request.param not in fl.backends(): pytest.skip('kernels are not compiled here')
     with fl.use_backend(request.param): yield request.param
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    "One line on the notebooks that were not run again"
+    if (passed := getattr(config, 'passed', None)) and passed.spared:
+        terminalreporter.write_line(f'notebooks {passed.spared} of {passed.total} runs left out: neither code nor library changed '
+                                    'since they passed (CI=true or make test-all runs all)')

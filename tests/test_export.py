@@ -90,7 +90,7 @@ def test_an_open_notebook_is_left_alone_until_it_is_committed(project):
     edited(project, used)
     open_one = (project/CHAPTER).read_text()
     code, said = export(project, '--check')
-    assert code == 0 and f'open in a session, `make export` tidies: {CHAPTER}' in said and (project/CHAPTER).read_text() == open_one
+    assert code == 0 and f'tests take them as committed, `make export` tidies them: {CHAPTER}' in said and (project/CHAPTER).read_text() == open_one
     assert export(project, '--check', CI='true')[0] == 1
     edited(project, used)
     commit(project)

@@ -37,12 +37,6 @@ def left_by_merges():
             yield f"{named(path)}, line {line}: a merge left '{mark}'; keep the side that is right, delete the marks"
 
 
-def open_in_a_session(path):
-    "Whether a notebook was changed and not committed; where nobody can tell, the benefit of the doubt, but none in CI"
-    if os.environ.get('CI') == 'true': return False
-    return bool(subprocess.run(['git', 'diff', '--quiet', 'HEAD', '--', path], cwd=ROOT, capture_output=True).returncode)
-
-
 def tidy(check):
     "Bring the notebooks into form; the names of those that carry traces of a session and were left alone"
     left = []
@@ -51,7 +45,7 @@ def tidy(check):
         nb = json.loads(text)
         form, clean = notebooks.text_of(nb), notebooks.tidy(nb)
         if text == clean: continue
-        if check and text == form and open_in_a_session(path): left.append(named(path))
+        if check and text == form and notebooks.in_session(path): left.append(named(path))
         else: path.write_text(clean, encoding='utf-8')
     return left
 
@@ -75,7 +69,7 @@ if __name__ == '__main__':
     check = '--check' in sys.argv
     if problems := list(left_by_merges()): sys.exit('\n'.join(f'export    {p}' for p in problems))
     before = snapshot()
-    if left := tidy(check): print(f'export    open in a session, `make export` tidies: {", ".join(left)}')
+    if left := tidy(check): print(f'export    someone works in these; tests take them as committed, `make export` tidies them: {", ".join(left)}')
     export()
     after = snapshot()
     changed = sorted(str(p) for p in before.keys() | after.keys() if before.get(p) != after.get(p))

@@ -7,7 +7,7 @@
 A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a cell marked `#| timing` shows depends on
 the machine and the moment: whoever runs it sees it, and no file keeps it.
 """
-import json, os, re, sys, traceback
+import json, os, re, subprocess, sys, traceback
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -42,22 +42,49 @@ def marks(text):
 
 def load(path):
     "A notebook as a dict; Wrong with file, line and a way out if a merge left its marks or it is not JSON"
-    data, name = Path(path).read_bytes(), named(path)
+    return parse(Path(path).read_bytes(), named(path))
+
+
+def parse(data, name):
+    "The same for the bytes of the file"
+    back = f'git checkout {name} brings back the last one committed'
     try: nb = json.loads(data.decode('utf-8'))
     except ValueError as error:
         if found := marks(data.decode('utf-8', 'replace')):
             line, mark = found[0]
             raise Wrong(f"{name}, line {line}: a merge left '{mark}'; nbdev_fix {name} makes cells of both sides: keep what is right, "
                         'delete the marks') from None
-        where, what = getattr(error, 'lineno', 1), getattr(error, 'msg', error)
-        raise Wrong(f'{name}, line {where}: not a notebook ({what}); git checkout {name} brings back the last one committed') from None
-    if not isinstance(nb, dict) or not isinstance(nb.get('cells'), list):
-        raise Wrong(f'{name}: not a notebook (it has no cells); git checkout {name} brings back the last one committed')
+        raise Wrong(f'{name}, line {getattr(error, "lineno", 1)}: not a notebook ({getattr(error, "msg", error)}); {back}') from None
+    if not isinstance(nb, dict) or not isinstance(nb.get('cells'), list): raise Wrong(f'{name}: not a notebook (it has no cells); {back}')
     for i, cell in enumerate(nb['cells']):
         for line, mark in marks(''.join(cell['source'])):
             raise Wrong(f"{name}, cell {i} ({cell['cell_type']}), line {line}: a merge left '{mark}'; keep the side that is right, "
                         'delete the marks')
     return nb
+
+
+def committed(path):
+    "The notebook as it was committed last; None where git cannot tell"
+    done = subprocess.run(['git', 'show', f'HEAD:./{path.name}'], cwd=path.parent, capture_output=True)
+    try: return None if done.returncode else parse(done.stdout, named(path))
+    except Wrong: return None
+
+
+def in_session(path):
+    "Whether someone works in this file: it has traces of a session in JupyterLab, and was not committed so. In CI nobody does"
+    if os.environ.get('CI') == 'true': return False
+    nb = load(path)
+    return text_of(nb) != tidy(nb) and nb != committed(path)
+
+
+def standing(path):
+    "The notebook that the project stands by: the file; as committed while someone works in it; exercises as committed always"
+    path = Path(path).resolve()
+    nb, was = load(path), committed(path)
+    if was is None or nb == was: return nb
+    if in_session(path): return was
+    stubs = {c['id']: c for c in was['cells'] if 'exercise' in directives(c)}
+    return {**nb, 'cells': [stubs.get(c['id'], c) if 'exercise' in directives(c) else c for c in nb['cells']]}
 
 
 def text_of(nb):
@@ -96,7 +123,7 @@ def cells(path):
     "Run a notebook in a fresh shell, from its own folder; yields (cell, value of its last line, outputs)"
     from execnb.nbio import dict2nb
     from execnb.shell import CaptureShell
-    nb, shell = dict2nb(load(path)), CaptureShell(path, mpl_format='png')
+    nb, shell = dict2nb(standing(path)), CaptureShell(path, mpl_format='png')
     os.environ['IN_TEST'] = '1'                             # a cell that calls nbdev_export() does nothing
     os.chdir(Path(path).parent)
     sys.path.insert(0, str(ROOT))
@@ -184,7 +211,7 @@ def same_renderer():
     os.environ['FUCINALIB_RENDERER'] = RENDERER
 
 
-def executed(path):
+def executed(path, nb=None):
     "The text of a notebook after a run in a Jupyter kernel, as a reader would run it; twice gives the same"
     import nbformat
     from nbclient import NotebookClient
@@ -193,7 +220,7 @@ def executed(path):
         async def async_execute_cell(self, cell, *args, **kwargs):
             return await super().async_execute_cell(cell, *args, **kwargs) if wanted(cell) else cell
 
-    path, nb = Path(path), nbformat.from_dict(load(path))
+    path, nb = Path(path), nbformat.from_dict(nb or load(path))
     for cell in nb.cells: cell.source = ''.join(cell.source)
     Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}}, extra_arguments=QUIET).execute()
     for cell in nb.cells:

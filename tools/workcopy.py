@@ -208,11 +208,9 @@ def give_back(rel, id=None):
     "A notebook, or one cell of it, as the source has it; what was done, in a line"
     new, path = load(ROOT/rel), ROOT/WORK/rel
     what = f'{WORK}/{rel}' if id is None else f'{WORK}/{rel}, {label(new, id)}'
-    try: mine, base = copied(rel)
-    except Wrong: mine, base, id = {'cells': [], 'metadata': {}}, new, None      # unreadable: all of it
-    if mine is None: made = new
-    elif id is None: made = new
-    else: made = with_cell(mine, new, id)
+    try: mine, _ = copied(rel)
+    except Wrong: mine, id = {'cells': []}, None            # unreadable: all of it
+    made = with_cell(mine, new, id) if mine and id else new
     if mine and [source(c) for c in mine['cells']] == [source(c) for c in made['cells']] \
             and [results(c) for c in mine['cells']] == [results(c) for c in made['cells']]: return f'{what} is as in the source'
     kept = f'; what you had is {backup(rel)}' if path.exists() else ''
