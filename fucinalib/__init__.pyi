@@ -647,7 +647,7 @@ def view_with_strides(x: Tensor, tags, shape, strides, offset = 0) -> Tensor:
     """Any walk over the values of x, checked to stay inside; a view. Unlike torch.as_strided, strides refer to x, not to memory behind it."""
     ...
 def where(x: Tensor, mask: Tensor, other: Tensor | float) -> Tensor:
-    """x where the mask is true, other elsewhere. Unlike torch, the values come first, and nothing is stretched."""
+    """x where the mask is true, else other. Unlike torch, values come first, and nothing is stretched."""
     ...
 def yarn_inv_freqs(dim, theta = 10000.0, factor = 1.0, original_context = 0) -> Tensor:
     """Radians per position of each pair after YaRN's stretch, f64, for rope_table(.., inv_freqs=..). The paper's factor on the scores is not in them."""

@@ -12,10 +12,11 @@ from .autograd import is_grad_enabled
 from .dtypes import F8
 from .errors import (DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView,
                      did_you_mean, fault)
+from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'same_type', 'axis', 'axes', 'new_axis', 'like', 'vector', 'constant',
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like', 'vector', 'constant',
            'together', 'meets', 'writable', 'whole', 'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
@@ -124,6 +125,16 @@ class numeric(Check):
     def say(self, n, given):
         if given[n].data.dtype.kind == 'b': raise not_numeric(given[n])
     def spoil(self, n, given): yield DTypeError, {n: cast(given[n], '?')}
+
+
+class logical(Check):
+    "Tensors of truth values, or of real numbers, which are true where they are not 0."
+    def test(self, n): return f"isinstance({n}, Tensor) and {n}.data.dtype.kind in 'bf'"
+    def say(self, n, given):
+        m = given[n]
+        if not isinstance(m, Tensor): raise no_tensor(n, m, 'a tensor of truth values: x > 0, say')
+        raise fault(DTypeError, 'whole numbers are not truth values', help=f'{n}.ne(0) is a mask', **{n: m})
+    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'u1')}
 
 
 class same_type(Check):
@@ -235,22 +246,39 @@ class new_axis(Check):
         if taken := [t for t in given[self.of].tags if t != given.get(self.instead)]: yield TagError, {n: taken[0]}
 
 
-class like(Check):
-    "Tensors with the axes, sizes and number type of `of`."
+class matches(Check):
+    "Tensors with the tags and sizes of `of`, of any number type. What is no tensor passes."
     facts = 'of',
+    def test(self, n):
+        return f'not isinstance({n}, Tensor) or {n}.tags == {self.of}.tags and {n}.data.shape == {self.of}.data.shape'
+    def say(self, n, given): raise _unlike(given[n], n, given[self.of], self.of)
+    def spoil(self, n, given):
+        x = given[n]
+        if isinstance(x, Tensor) and x.ndim: yield ShapeMismatch, {n: wrap(np.repeat(x.data, x.shape[0] + 1, 0), x.tags)}
+
+
+class like(matches):
+    "Tensors with the tags, sizes and number type of `of`."
     def test(self, n):
         x = self.of
         return f'{n}.tags == {x}.tags and {n}.data.shape == {x}.data.shape and {n}.data.dtype == {x}.data.dtype'
     def say(self, n, given):
         x, t = given[self.of], given[n]
-        if set(t.tags) != set(x.tags): raise fault(ShapeMismatch, f'{n} is not like {self.of}', help=f'tags {" ".join(x.tags)!r} and the sizes of {self.of}', **{n: t})
-        if t.tags != x.tags: raise fault(ShapeMismatch, f'{n} has the axes of {self.of} in another order', help=f'{n}.permute({" ".join(x.tags)!r})', **{n: t})
-        for tag, a, b in zip(x.tags, x.shape, t.shape):
-            if a != b: raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help=f'{tag!r} is {a} in {self.of} and {b} in {n}', **{n: t})
-        if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
-    def spoil(self, n, given):
-        x = given[n]
-        if x.ndim: yield ShapeMismatch, {n: wrap(np.repeat(x.data, x.shape[0] + 1, 0), x.tags)}
+        if t.tags != x.tags or t.shape != x.shape: raise _unlike(t, n, x, self.of)
+        raise mixed(x, t, self.of, n)
+
+
+def _unlike(t, n, x, of):
+    "The error for the tensor `t`, called `n`, that has not the tags and sizes of `x`, with the way there."
+    head, tags = f'{n} is not like {of}', ' '.join(x.tags)
+    help = f'the same tags and sizes as {of}: {tags!r}, {x.shape}'
+    other = next((tag for tag in x.tags if tag in t.tags and t.size(tag) != x.size(tag)), None)
+    if set(t.tags) == set(x.tags):
+        if other is None: head, help = f'{n} has the axes of {of} in another order', f'{n}.permute({tags!r})'
+        else: head, help = f'over {other!r}: sizes differ', f'{other!r} is {x.size(other)} in {of} and {t.size(other)} in {n}'
+    if t.sizes != x.sizes and all(tag in x.tags and k in (1, x.size(tag)) for tag, k in t.sizes.items()):
+        help = f'{{op}} stretches nothing; {n}.broadcast_to({tags!r}, {x.shape}) does'
+    return fault(ShapeMismatch, head, help=help, **{n: t})
 
 
 class vector(Check):
@@ -307,16 +335,20 @@ def is_whole(v):
 
 
 class whole(Check):
-    "Whole numbers from `least` to `most`."
-    facts = 'least', 'most', 'kind'
-    least, most, kind = None, None, InvalidShape
-    def test(self, n): return ' and '.join([f'type({n}) is int'] + [f'{n} {sign} {end}' for sign, end in self.ends()])
+    "Whole numbers from `least` to `most`; or None, where `none` says what that means."
+    facts = 'least', 'most', 'kind', 'none'
+    least, most, kind, none = None, None, InvalidShape, ''
+    def test(self, n):
+        fine = ' and '.join([f'type({n}) is int'] + [f'{n} {sign} {end}' for sign, end in self.ends()])
+        return f'{n} is None or {fine}' if self.none else fine
     def ends(self): return [(s, e) for s, e in (('>=', self.least), ('<=', self.most)) if e is not None]
     def range(self): return ' and '.join([f'{"at least" if s == ">=" else "at most"} {e}' for s, e in self.ends()])
     def say(self, n, given):
         v = given[n]
         no_gradient(n, v, f'{n}.item() is a number')
-        if not is_whole(v): raise fault(OptionError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}')
+        if not is_whole(v):
+            other = f', or None for {self.none}' if self.none else ''
+            raise fault(OptionError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}')
         if any((operator.index(v) < e) if s == '>=' else (operator.index(v) > e) for s, e in self.ends()):
             raise fault(self.kind, f'{n} is {v}', help=f'{n} is {self.range()}')
     def spoil(self, n, given):
@@ -358,13 +390,16 @@ class number(Check):
 
 class one_of(Check):
     "One of some words."
-    facts = 'choices',
-    def __init__(self, names, choices): super().__init__(names, tuple(choices.split()) if isinstance(choices, str) else tuple(choices))
+    facts = 'choices', 'what'      # what: to call it by; the parameter's name if not given
+    what = None
+    def __init__(self, names, choices, what=None):
+        super().__init__(names, tuple(choices.split()) if isinstance(choices, str) else tuple(choices), what)
     def test(self, n): return f'type({n}) is str and {n} in {self.choices}'
     def say(self, n, given):
         v = given[n]
         if not isinstance(v, str) or v not in self.choices:
-            raise fault(OptionError, f'there is no {n} {shown(v)}', help=did_you_mean(v, self.choices, 'it is one of'))
+            help = did_you_mean(v, self.choices, 'it is one of')
+            raise fault(OptionError, f'there is no {self.what or n} {shown(v)}', help=help)
     def spoil(self, n, given): yield OptionError, {n: str(given[n])[:-1] + 'x'}
 
 

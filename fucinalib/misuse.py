@@ -51,14 +51,14 @@ def _say_operand(o, given):
         if alien: return _alone(no_tensor(n, alien[0]))
 
 
-def no_tensor(name, value):
+def no_tensor(name, value, help="Tensor([1., 2.], 'd') makes one of numbers and names"):
     "The error for an operand that is no tensor."
     kind = type(value).__name__
     letters = ' '.join(('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e')[:np.ndim(value)]) if isinstance(value, np.ndarray) else ''
-    help = "Tensor([1., 2.], 'd') makes one of numbers and names"
     if letters: help = f'Tensor({name}, {letters!r}) names its axes'
     if hasattr(value, 'to') and hasattr(value, 'tags'): help = f"{name}.to('f32')"
-    return fault(DTypeError, f'{name} is {"an" if kind[0] in "aeiou" else "a"} {kind}, not a tensor', help=help)
+    article = 'an' if kind[0] in 'aeiou' or kind == 'ndarray' else 'a'
+    return fault(DTypeError, f'{name} is {article} {kind}, not a tensor', help=help)
 
 
 def _say_option(o, given):

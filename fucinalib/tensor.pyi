@@ -628,7 +628,7 @@ class Tensor:
         """Any walk over the values of x, checked to stay inside; a view. Unlike torch.as_strided, strides refer to x, not to memory behind it."""
         ...
     def where(self, mask: Tensor, other: Tensor | float) -> Tensor:
-        """x where the mask is true, other elsewhere. Unlike torch, the values come first, and nothing is stretched."""
+        """x where the mask is true, else other. Unlike torch, values come first, and nothing is stretched."""
         ...
     def zero_grad(self):
         """Forget the gradient collected so far."""

@@ -5,7 +5,7 @@ import pytest
 import fucinalib as fl
 from fucinalib import show
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (axis, constant, flag, like, new_axis, number, one_of, real,
+from fucinalib.checks import (axis, constant, flag, like, logical, matches, new_axis, number, one_of, real,
                               together, vector, whole)
 from fucinalib.tensor import Tensor
 
@@ -84,6 +84,47 @@ def test_every_word_spoils(probe):
     for kind, call in made:
         with pytest.raises(kind, match='help:'): call(probe)
         assert call.code().startswith('fl.probe_(x, ')
+
+
+@pytest.fixture
+def chooser():
+    "An operation with a mask, a side that may be a number, and an end that may be open."
+    @op('probe', attach=False, needs=[matches('mask other', of='x'), logical('mask'), whole('reach', least=0, none='no end'),
+                                      one_of('how', 'near far', 'measure')])
+    def chooser_(x:Tensor, mask:Tensor, other=0., reach=3, how='near')->Tensor:
+        "x, if all is well."
+        return x.data.copy(), x.tags, (lambda g: g, None)
+    facts(chooser_, samples=[Sample('row=2 d=3', 'row=2 d=3', lambda: X())])
+    yield chooser_
+    del registry['chooser_']
+
+
+UNFIT = [
+    (fl.DTypeError, dict(mask=Tensor([[1, 0, 1], [0, 0, 1]], 'row d')), 'chooser_: whole numbers are not truth values', 'mask.ne(0)'),
+    (fl.DTypeError, dict(mask=[[True]]), 'chooser_: mask is a list, not a tensor', 'x > 0'),
+    (fl.DTypeError, dict(mask=np.ones((2, 3), bool)), 'chooser_: mask is an ndarray, not a tensor', "Tensor(mask, 'row col')"),
+    (fl.ShapeMismatch, dict(mask=V()), 'chooser_: mask is not like x', "mask.broadcast_to('row d', (2, 3))"),
+    (fl.ShapeMismatch, dict(other=Tensor([[1.], [2.]], 'row d')), "chooser_ over 'd': sizes differ", "other.broadcast_to('row d', (2, 3))"),
+    (fl.ShapeMismatch, dict(other=X().permute('d row')), 'chooser_: other has the axes of x in another order', "other.permute('row d')"),
+    (fl.ShapeMismatch, dict(other=Tensor([[1.] * 4] * 2, 'row d')), "chooser_ over 'd': sizes differ", "'d' is 3 in x and 4 in other"),
+    (fl.ShapeMismatch, dict(other=V('e')), 'chooser_: other is not like x', "the same tags and sizes as x: 'row d', (2, 3)"),
+    (fl.OptionError, dict(reach=.5), 'chooser_: reach is 0.5', 'a whole number, at least 0, or None for no end'),
+    (fl.InvalidShape, dict(reach=-1), 'chooser_: reach is -1', 'at least 0'),
+    (fl.OptionError, dict(how='fat'), "chooser_: there is no measure 'fat'", "did you mean 'far'?"),
+]
+
+@pytest.mark.parametrize('kind,bad,head,help', UNFIT, ids=[f'{h} {n}' for n, (_, _, h, _) in enumerate(UNFIT)])
+def test_what_a_choice_refuses(chooser, kind, bad, head, help):
+    with pytest.raises(kind) as e: chooser(**dict(x=X(), mask=X()) | bad)
+    assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
+
+
+def test_what_a_choice_takes(chooser):
+    x = X()
+    for more in ((), (x, None), (2, np.int64(0), 'far'), (x.to('i64'),)): chooser(x, x, *more)
+    chooser(x, Tensor(x.data > 0, x.tags))
+    kinds = [kind for kind, call in chooser.op.mistakes if pytest.raises(kind, call, chooser)]
+    assert kinds.count(fl.ShapeMismatch) == 2 and len(kinds) == 6
 
 
 def test_gradients_pass_where_nothing_is_recorded(probe):

@@ -138,4 +138,6 @@ def bits_or(bits, logic):
     "An operator that combines the bits of whole numbers and leaves everything else to `logic`."
     return lambda self, other: bits(self, other) if self.data.dtype.kind in 'iu' else logic(self, other)
 
-Tensor.__and__, Tensor.__or__, Tensor.__xor__ = bits_or(bit_and, Tensor.__and__), bits_or(bit_or, Tensor.__or__), bits_or(bit_xor, Tensor.__xor__)
+Tensor.__and__ = Tensor.__rand__ = bits_or(bit_and, Tensor.__and__)
+Tensor.__or__ = Tensor.__ror__ = bits_or(bit_or, Tensor.__or__)
+Tensor.__xor__ = Tensor.__rxor__ = bits_or(bit_xor, Tensor.__xor__)
