@@ -7,9 +7,9 @@ __all__ = ['HOW', 'INK', 'FAINT', 'LINE', 'CARD', 'PAPER', 'WARM', 'COLD', 'WARM
            'OVERALL', 'NODES', 'ARROWS', 'PERIOD', 'LIMIT', 'LOOKS', 'NoRenderer', 'renderer', 'clear', 'sheet', 'fit',
            'dress', 'Picture', 'ready', 'spelled', 'clipped', 'say', 'note', 'flow', 'stack', 'table', 'matrix',
            'operands', 'is_node', 'key', 'as_box', 'held_by', 'variables', 'stretch', 'entry', 'repeats', 'fold',
-           'likeness', 'folded', 'held', 'TimedNode', 'Rules', 'stopwatch', 'timed', 'quantity', 'duration', 'volume',
-           'Draft', 'choose', 'box_rows', 'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step',
-           'time_rows', 'arrow', 'draw_items', 'draw_arrows', 'left_out', 'draw', 'totals']
+           'likeness', 'folded', 'held', 'timed', 'clocked', 'quantity', 'duration', 'volume', 'Draft', 'choose',
+           'box_rows', 'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step', 'time_rows', 'arrow',
+           'draw_items', 'draw_arrows', 'left_out', 'draw', 'totals']
 
 # %% ../nbs/04_graph.ipynb #3a9af62e
 import html, os, re, shutil, sys, sysconfig, threading, unicodedata
@@ -19,8 +19,8 @@ from time import perf_counter
 from types import SimpleNamespace
 import graphviz
 import numpy as np
-from . import autograd, show
-from .autograd import SMALL, Node, reach, registry
+from . import show
+from .autograd import SMALL, Watcher, reach
 from .errors import FucinaError, OptionError, did_you_mean, fault
 from .modes import BareBlock
 from .tensor import Tensor, patch
@@ -290,58 +290,34 @@ def held(rules, depth=4):
     return found
 
 # %% ../nbs/04_graph.ipynb #66ba19f5
-class TimedNode(Node):
-    "A node that remembers how long its operation took: [forward, backward] in seconds."
-    __slots__ = ('time',)
-    def __init__(self, tensor, op=None, parents=(), rules=None):
-        super().__init__(tensor, op, parents, rules)
-        self.time = getattr(rules, 'time', None)
+class timed(BareBlock, Watcher):
+    "Note inside `with timed():` how long each operation takes on this thread; `loss.graph(time=True)` shows it."
+    def __init__(self): self.here = threading.local()       # its steps: those recorded by the call that runs
 
-class Rules(tuple): "Gradient rules with a `time`."
-
-def stopwatch(fn):
-    "`fn`, the function of an operation, with its time and that of its rules noted."
-    def watched(*args, **kw):
+    def around(self, o, run, args, kw):
+        outer, self.here.steps = getattr(self.here, 'steps', []), []
         start = perf_counter()
-        result = fn(*args, **kw)
-        if type(result) is not tuple or result[2] is None: return result
-        time = [perf_counter() - start, 0.]
-        def clocked(rule):
-            def run(g):
-                start = perf_counter()
-                try: return rule(g)
-                finally: time[1] += perf_counter() - start
-            run.time = time
-            return rule and run
-        y, tags, rules = result
-        if callable(rules): return y, tags, clocked(rules)
-        rules = Rules([clocked(r) for r in rules])
-        rules.time = time
-        return y, tags, rules
-    return watched
+        try: return run(*args, **kw)
+        finally:
+            took, steps, self.here.steps = perf_counter() - start, self.here.steps, outer
+            for n in steps: n.time[0] = took / len(steps)       # unbind makes several
+
+    def made(self, node):
+        if hasattr(node, 'time'): return        # a clock of an outer block runs
+        node.time = [0., 0.]                    # seconds forward and backward
+        node.rules = clocked(node.rules, node.time)
+        self.here.steps.append(node)
+
+def clocked(rules, time):
+    "Gradient rules that add to `time[1]` how long they took."
+    if type(rules) is tuple: return tuple([rule and clocked(rule, time) for rule in rules])
+    def run(g):
+        start = perf_counter()
+        try: return rules(g)
+        finally: time[1] += perf_counter() - start
+    return run
 
 # %% ../nbs/04_graph.ipynb #e09c1ff2
-class timed(BareBlock):
-    "Note inside `with timed():` how long each operation takes, on every thread; `loss.graph(time=True)` shows it. `@timed` over a function."
-    lock, count, watched = threading.Lock(), 0, []      # of all blocks: the first one to open starts the watches, the last one to close stops them
-
-    def __enter__(self):
-        with timed.lock:
-            if not timed.count:
-                timed.before, autograd.Node = autograd.Node, TimedNode
-                timed.watched = [(o, o.fn, stopwatch(o.fn)) for o in registry.values() if not o.composed]
-                for o, _, watch in timed.watched: o.fn = watch
-            timed.count += 1
-        return self
-
-    def __exit__(self, *exc):
-        with timed.lock:
-            timed.count -= 1
-            if timed.count: return
-            autograd.Node = timed.before
-            for o, fn, watch in timed.watched:
-                if o.fn is watch: o.fn = fn
-
 def quantity(v, step, *units):
     "A number with the unit that suits it."
     for u in units:

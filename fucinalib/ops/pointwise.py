@@ -133,7 +133,7 @@ def pow(x:Tensor,            # any tags
     a, b, tags, fold_x, fold_other = pair(x, other)
     if a.dtype.kind != 'f' and np.any(np.less(b, 0)): raise fault(DTypeError, f'to a negative power of {x.dtype}', help="x.to('f32').pow(...)")
     if fold_other is None:
-        return kernels.pow(a, b), tags, (lambda g: kernels.pow_scalar_backward(g, a, b),)
+        return kernels.pow(a, b), tags, (lambda g: kernels.pow_scalar_backward(g, a, b), None)
     y = kernels.pow(a, b)
     def rules(g):
         ga, gb = kernels.pow_backward(g, np.broadcast_to(a, g.shape), np.broadcast_to(b, g.shape), y)

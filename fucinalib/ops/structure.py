@@ -13,7 +13,7 @@ import numpy as np
 from functools import lru_cache
 from math import prod
 from ..arguments import as_whole, factor_sizes, read_index, read_range, read_where, stretched_sizes
-from ..autograd import Node, Part, Sample, facts, mode, op
+from ..autograd import Part, Sample, facts, mode, op, record
 from ..checks import axis
 from ..errors import (IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError,
                               UnsupportedView, fault)
@@ -285,11 +285,11 @@ def unbind(x:Tensor,  # any tags
           )->list:
     "The entries of one axis as a list of tensors without it; views."
     i = axis_of(x, tag)
-    tags, record, parts = without(x.tags, (x.tags[i],)), x.node is not None and mode.grad, []
+    tags, parts = without(x.tags, (x.tags[i],)), []
     for k in range(x.shape[i]):
         at = (ALL,) * i + (k,)
         y = wrap(x.data[at + (...,)], tags)
-        if record: y.node = Node(y, select.op, (x.node,), (lambda g, at=at: Part(at, g),))
+        if mode.grad: record(y, select.op, (x,), (lambda g, at=at: Part(at, g),))
         parts.append(y)
     return parts
 

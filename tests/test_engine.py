@@ -1,0 +1,471 @@
+"""The engine's contracts: rules are checked, gradients belong to their leaf, a failed pass changes nothing, and threads lose nothing."""
+import contextvars, gc, signal, sys, threading, warnings, weakref
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib.autograd import Part, Watcher, reach
+from fucinalib.errors import *
+
+V = lambda data, tags='': fl.param(data, tags)
+C = lambda data, tags='': fl.Tensor(data, tags)
+T = fl.Tensor
+
+def made(rules, tags=('d',), value=None):
+    "An operation of two operands with the given rules and tags."
+    def twosome(x:T, y:T): return x.data + y.data if value is None else value, tags, rules
+    return fl.custom_vjp(twosome)
+
+def run(rules, **kw): return made(rules, **kw)(V([1., 2.], 'd'), V([3., 4.], 'd'))
+
+
+# rules are checked where they are recorded
+
+@pytest.mark.parametrize('rules', [(), (lambda g: g,), (lambda g: g,) * 3], ids=['none', 'one', 'three'])
+def test_a_rule_for_every_operand(rules):
+    with pytest.raises(GradError, match=r'twosome.*2 operands(.|\n)*help:'): run(rules)
+
+@pytest.mark.parametrize('rules', [None, 3, 'ab', (1, 2), (lambda g: g, 'x'), T], ids=repr)
+def test_rules_that_are_none(rules):
+    with pytest.raises(GradError, match=r'twosome(.|\n)*help:'): run(rules)
+
+def test_a_missing_rule_is_not_a_constant():
+    "Review 5.1: one rule for three operands, the last a constant, lost the gradient of the second."
+    @fl.custom_vjp
+    def f(x:T, y:T, z:T): return x.data * y.data * z.data, x.tags, (lambda g: g * y.data * z.data,)
+    for z in (V([1.], 'd'), C([1.], 'd')):
+        with pytest.raises(GradError, match='f gave 1 rule for 3 operands'): f(V([1.], 'd'), V([1.], 'd'), z)
+
+def test_rules_of_constants_are_let_go():
+    "However many operands are constants, what their rules hold is not kept."
+    held = [np.ones(10), np.ones(10), np.ones(10)]
+    refs = [weakref.ref(a) for a in held]
+    def of(rules):
+        @fl.custom_vjp
+        def f(x:T, y:T, z:T): return x.data, x.tags, rules.pop()
+        return f(V([1.], 'd'), C([1.], 'd'), C([1.], 'd'))
+    y = of([tuple([lambda g, a=a: g for a in held])])
+    del held
+    gc.collect()
+    assert y.requires_grad and [r() is None for r in refs] == [False, True, True]
+
+def test_a_list_of_rules_and_none_by_design():
+    x, y = V([1., 2.], 'd'), V([3., 4.], 'd')
+    made([lambda g: g * 2, None])(x, y).sum().backward()
+    assert x.grad.tolist() == [2, 2] and y.grad is None
+
+NO_ARRAYS = [(3., r"np\.full\(\(2,\), 3\.0, 'float32'\)"), (3, r'np\.full\(\(2,\), 3, '), ([1., 1.], r'np\.array\('), ((1., 1.), r'np\.array\('), (C([1., 1.], 'd'), r'\.data'), ('ab', 'ndarray'), (True, r'np\.full'), ({}, 'ndarray')]
+
+@pytest.mark.parametrize('value,words', NO_ARRAYS, ids=[type(v).__name__ for v, _ in NO_ARRAYS])
+@pytest.mark.parametrize('joint', [False, True])
+def test_a_gradient_is_an_array(value, words, joint):
+    y = run((lambda g: (g, value)) if joint else (lambda g: g, lambda g: value))
+    with pytest.raises(GradError, match=rf"twosome gave 'y' an? {type(value).__name__}(.|\n)*help: .*{words}"): y.sum().backward()
+
+@pytest.mark.parametrize('wrong', [lambda g: g, lambda g: 3., lambda g: None, lambda g: (g,), lambda g: (g, g, g), lambda g: {0: g, 1: g}, lambda g: iter((g, g)), lambda g: np.stack([g, g])])
+def test_a_joint_rule_returns_one_for_each(wrong):
+    with pytest.raises(GradError, match=r'twosome(.|\n)*help:'): run(wrong).sum().backward()
+
+def test_a_joint_rule_that_gives_nothing():
+    with pytest.raises(MissingBackwardGradient, match="twosome gave nothing for 'y'"): run(lambda g: (g, None)).sum().backward()
+    x, c = V([1., 2.], 'd'), C([1., 2.], 'd')
+    made(lambda g: [g, None])(x, c).sum().backward()        # a constant is due nothing
+    assert x.grad.tolist() == [1, 1]
+
+@pytest.mark.parametrize('share', [lambda g: g.astype('f8'), lambda g: g[:1], lambda g: g[None], lambda g: g > 0, lambda g: np.float32(1)])
+@pytest.mark.parametrize('joint', [False, True])
+def test_a_gradient_is_like_its_operand(share, joint):
+    y = run((lambda g: (g, share(g))) if joint else (lambda g: g, share))
+    with pytest.raises(GradientShapeMismatch, match="twosome gave 'y' a gradient of shape"): y.sum().backward()
+
+@pytest.mark.parametrize('part', [Part((0,), np.ones(2, 'f4')), Part((0,), np.ones((), 'f8')), Part((5,), np.ones((), 'f4')), Part((slice(0, 1),), 3.)])
+def test_a_part_fits_its_place(part):
+    with pytest.raises(GradError, match=r'twosome(.|\n)*help:'): run((lambda g: g, lambda g: part)).sum().backward()
+
+
+# tags are checked when an operation returns
+
+TAGS = [('d', 'e'), (), 'd', ['d'], None, ('d d',), ('2d',), ('',), (3,), ('d-e',)]
+
+@pytest.mark.parametrize('tags', TAGS, ids=map(repr, TAGS))
+@pytest.mark.parametrize('recorded', [False, True])
+def test_tags_fit_the_array(tags, recorded):
+    x = (V if recorded else C)([1., 2.], 'd')
+    with pytest.raises((TagError, ShapeError, GradError), match=r'twosome(.|\n)*help:'): made((lambda g: g, lambda g: g), tags=tags)(x, x)
+
+def test_tags_are_not_repeated():
+    with pytest.raises(TagError, match=r'twosome(.|\n)*help:'): run((lambda g: g, lambda g: g), tags=('d', 'd'), value=np.ones((2, 2)))
+
+def test_tags_of_registered_operations():
+    try:
+        @fl.autograd.op('demo', attach=False)
+        def misnamed(x:T): return x.data, ('a b',), (lambda g: g,)
+        with pytest.raises(TagError, match='misnamed'): misnamed(C([1.], 'd'))
+    finally: del fl.registry['misnamed']
+
+def test_library_operations_give_good_tags():
+    "Checked in full here, since the wrapper only counts the tags of the library's own operations."
+    for o in fl.registry.values():
+        if not o.module.startswith('fucinalib.'): continue
+        for s in o.samples:
+            args, kw = s.draw(requires_grad=o.differentiable and o.name[-1] != '_')
+            ys = o.call(*args, **kw)
+            for y in ys if isinstance(ys, (tuple, list)) else [ys]:
+                if isinstance(y, T): assert type(y.tags) is tuple and fl.tags.parse(y.tags) == y.tags and len(y.tags) == y.data.ndim, o.name
+
+
+# a leaf owns its gradient
+
+def keeps(rule):
+    @fl.custom_vjp
+    def keeps(x:T): return x.data * 2, x.tags, (rule(x.data),)
+    return keeps
+
+KEPT = []
+ALIASES = dict(values=lambda a: lambda g: a, view=lambda a: lambda g: a[:], turned=lambda a: lambda g: a[::-1], gradient=lambda a: lambda g: g, gradient_view=lambda a: lambda g: g[:],
+               remembered=lambda a: lambda g: KEPT.append(g * 2) or KEPT[-1], seen=lambda a: lambda g: KEPT.append((g * 2)[:]) or KEPT[-1].base,
+               read_only=lambda a: lambda g: np.broadcast_to(np.float32(1), a.shape))
+
+@pytest.mark.parametrize('rule', ALIASES.values(), ids=ALIASES)
+@pytest.mark.parametrize('seed', [True, False])
+def test_a_leaf_shares_its_gradient_with_nobody(rule, seed):
+    KEPT.clear()
+    x, seed_ = V([1., 2.], 'd'), np.ones(2, 'f4')
+    y = keeps(rule)(x)
+    if seed: y.backward(seed_)
+    else: y.sum().backward()
+    g = x.grad.data
+    assert g.flags.writeable and g.base is None and not np.shares_memory(g, x.data) and not np.shares_memory(g, seed_) and not np.shares_memory(g, y.grad.data)
+    assert not any(np.shares_memory(g, k) for k in KEPT)
+    x.grad.mul_(0.)
+    assert x.tolist() == [1, 2] and seed_.tolist() == [1, 1]
+
+def test_two_leaves_and_their_operands():
+    shared = np.ones(2, 'f4')
+    for rules in ((lambda g: shared,) * 2, lambda g: (g, g), lambda g: (shared, shared[:]), lambda g: (g * 2,) * 2, (lambda g: g * 2, lambda g: g)):
+        x, y = V([1., 2.], 'd'), V([3., 4.], 'd')
+        z = made(rules)(x, y)
+        z.sum().backward()
+        a, b = x.grad.data, y.grad.data
+        assert not np.shares_memory(a, b) and not any(np.shares_memory(s, t) for s in (a, b) for t in (shared, x.data, y.data, z.grad.data))
+
+def test_a_fresh_gradient_is_not_copied():
+    "What the rule made for this alone becomes the gradient as it is."
+    where = []
+    def rule(g):
+        r = g * 2
+        where.append(r.__array_interface__['data'][0])
+        return r
+    x = V(np.ones(1000, 'f4'), 'd')
+    keeps(lambda a: rule)(x).sum().backward()
+    assert where == [x.grad.data.__array_interface__['data'][0]]
+
+def test_what_was_there_is_not_written_to():
+    "Old gradients, which somebody may hold, stay as they are; so does one that was set."
+    x, mine = V([1., 2.], 'd'), np.array([5., 6.], 'f4')
+    (x * 2).sum().backward()
+    old = x.grad
+    (x * 2).sum().backward()
+    assert old.tolist() == [2, 2] and x.grad.tolist() == [4, 4]
+    x.grad = mine
+    (x * 2).sum().backward()
+    assert mine.tolist() == [5, 6] and x.grad.tolist() == [7, 8]
+
+def test_shares_of_every_kind_add_up():
+    "Whole arrays, parts, the same array twice: against sums by hand."
+    @fl.custom_vjp
+    def both(x:T, y:T): return x.data + y.data, x.tags, lambda g: (g, Part((slice(0, 1),), g[:1]))
+    x = V([1., 2., 3.], 'd')
+    for inner in (lambda x: x, lambda x: x * 1.):
+        x.grad = None
+        h = inner(x)
+        (both(h, h) + both(h, h) * 2. + h).sum().backward()
+        assert x.grad.tolist() == [7, 4, 4] and h.grad.tolist() == [7, 4, 4]
+
+def test_sums_of_gradients_warn_of_nothing():
+    x = V(np.full(3, 3e38, 'f4'), 'd')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        for _ in range(2): (made((lambda g: g * np.float32(3e38),) * 2, value=np.ones(3, 'f4'))(x, x)).sum().backward()
+    assert np.isinf(x.grad.data).all()
+
+
+# a pass that fails changes nothing, and can go on
+
+class Failing:
+    "Rules of which call number `at` fails."
+    def __init__(self, at, how): self.at, self.how, self.calls = at, how, 0
+    def __call__(self, rule):
+        def run(g):
+            self.calls += 1
+            if self.calls == self.at: return self.how(g)
+            return rule(g)
+        return run
+
+def interrupted(g): raise KeyboardInterrupt
+def out_of_memory(g): raise MemoryError
+def warned(g): warnings.warn('as an error', RuntimeWarning); return g
+HOW = dict(raises=lambda g: 1 / 0, interrupted=interrupted, memory=out_of_memory, shape=lambda g: g[None], nothing=lambda g: None, no_array=lambda g: 3., warned=warned)
+
+def graph(failing, x, y, z):
+    "A result of many steps in which every leaf is used several times, and a part is taken."
+    @fl.custom_vjp
+    def step(a:T, b:T): return a.data * b.data, a.tags, (failing(lambda g: g * b.data), failing(lambda g: g * a.data))
+    @fl.custom_vjp
+    def joint(a:T, b:T): return a.data + b.data, a.tags, failing(lambda g: (g, g))
+    h = step(x, y)
+    h = joint(step(h, x), step(h, z))
+    h = joint(h.select(d=0) * h, h + x)
+    return joint(step(h, y), h).sum()
+
+LEAVES = lambda: [V([1., 2., 3.], 'd'), V([.5, -1., 2.], 'd'), V([3., 1., -2.], 'd')]
+
+@pytest.mark.parametrize('how', HOW.values(), ids=HOW)
+def test_a_failed_pass_changes_nothing_and_goes_on(how):
+    for before in (None, [1., 1., 1.]):
+        def fresh():
+            leaves = LEAVES()
+            if before:
+                for l in leaves: l.grad = before
+            return leaves
+        right = fresh()
+        plain = Failing(0, None)
+        graph(plain, *right).backward()
+        for at in range(1, plain.calls + 1):
+            leaves = fresh()
+            y = graph(Failing(at, how), *leaves)
+            with warnings.catch_warnings():
+                warnings.simplefilter('error')
+                with pytest.raises(KeyboardInterrupt if how is interrupted else FucinaError): y.backward()
+            assert [None if l.grad is None else l.grad.tolist() for l in leaves] == [before] * 3
+            y.backward()
+            assert all((a.grad.data == b.grad.data).all() for a, b in zip(leaves, right))
+            with pytest.raises(BackwardAlreadyRun): y.backward()
+
+def test_it_fails_again_and_again():
+    x, tries = V([1., 2.], 'd'), []
+    def rule(g):
+        tries.append(g)
+        if len(tries) < 4: raise ValueError('not yet')
+        return g
+    y = (keeps(lambda a: rule)(x) * 3.).sum()
+    for _ in range(3):
+        with pytest.raises(GradError, match='not yet'): y.backward()
+        assert x.grad is None
+    y.backward()
+    assert x.grad.tolist() == [3, 3]
+
+def test_a_pass_that_stopped_keeps_its_seed():
+    x, bad = V([1., 2.], 'd'), [True]
+    def rule(g): return g if not bad else bad.missing
+    y = keeps(lambda a: rule)(x) * 3.
+    seed = np.array([1., 10.], 'f4')
+    with pytest.raises(GradError): y.backward(seed)
+    seed[:] = 7
+    bad.clear()
+    with pytest.raises(GradError, match=r'half way(.|\n)*help:'): y.backward([1., 1.])
+    y.backward([1., 10.])
+    assert x.grad.tolist() == [3, 30]
+
+def test_a_pass_that_stopped_at_once_takes_any_seed():
+    x, bad = V([1., 2.], 'd'), [True]
+    y = keeps(lambda a: lambda g: g if not bad else bad.missing)(x)
+    with pytest.raises(GradError): y.backward([1., 10.])
+    bad.clear()
+    y.backward([2., 3.])
+    assert x.grad.tolist() == [2, 3]
+
+def test_others_do_not_pass_where_a_pass_stopped():
+    x, bad = V([1., 2.], 'd'), [True]
+    h = keeps(lambda a: lambda g: g if not bad else bad.missing)(x) * 3.
+    y, z = h.sum(), (h * 2.).sum()
+    with pytest.raises(GradError): y.backward()
+    bad.clear()
+    for other in (z, y * 2.):
+        with pytest.raises(BackwardAlreadyRun, match='part of this graph'): other.backward()
+    y.backward()
+    assert x.grad.tolist() == [3, 3]
+
+def test_results_get_their_gradients_at_the_end():
+    x, bad = V([1., 2.], 'd'), [True]
+    h = keeps(lambda a: lambda g: g if not bad else bad.missing)(x)
+    y = (h * 3.).sum()
+    with pytest.raises(GradError): y.backward()
+    assert h.grad is None and y.grad is None
+    bad.clear()
+    y.backward()
+    assert h.grad.tolist() == [3, 3] and y.grad.item() == 1
+
+def test_a_stopped_pass_frees_what_it_passed():
+    "Rules go as they have run, in a pass that stops too."
+    x, bad = V(np.ones(1000, 'f4'), 'd'), [True]
+    h = keeps(lambda a: lambda g: g if not bad else bad.missing)(x)
+    y = h * 3.
+    saved = weakref.ref(y.data)
+    loss = (y * y).sum()
+    del y
+    with pytest.raises(GradError): loss.backward()
+    assert saved() is None
+    bad.clear(); loss.backward()
+    assert (x.grad.data == 18 * 2).all()      # keeps() doubles
+
+@pytest.mark.skipif(not hasattr(signal, 'setitimer'), reason='no interval timer here')
+def test_interrupted_anywhere():
+    "Ctrl-C at any moment of a pass, hundreds of times: the next try goes on, and the sum is exact."
+    def ring(*_): raise KeyboardInterrupt
+    rng, right = np.random.default_rng(0), LEAVES()
+    graph(Failing(0, None), *right).backward()
+    def passes(times):
+        hits = 0
+        for _ in range(times):
+            leaves = LEAVES()
+            y = graph(Failing(0, None), *leaves)
+            while True:
+                try:
+                    try:
+                        signal.setitimer(signal.ITIMER_REAL, rng.uniform(5e-6, 6e-4))
+                        y.backward()
+                    finally: signal.setitimer(signal.ITIMER_REAL, 0)
+                    break
+                except KeyboardInterrupt: hits += 1
+                except BackwardAlreadyRun: break      # it was through when the signal came
+            for a, b in zip(leaves, right): assert a.grad.tolist() == b.grad.tolist()
+        return hits
+    before = signal.signal(signal.SIGALRM, ring)
+    try: assert contextvars.copy_context().run(passes, 400) > 0
+    finally: signal.signal(signal.SIGALRM, before)
+
+
+# threads
+
+def test_threads_that_share_a_leaf():
+    "8 threads, 500 passes each: nothing is lost (A6)."
+    every = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        w = V(np.ones(3, 'f4'), 'd')
+        def work():
+            for _ in range(500): (w * 2.).sum().backward()
+        workers = [threading.Thread(target=work) for _ in range(8)]
+        for t in workers: t.start()
+        for t in workers: t.join()
+        assert w.grad.tolist() == [8000] * 3
+    finally: sys.setswitchinterval(every)
+
+
+# long chains
+
+def chains(n):
+    x = r = V(np.ones(20, 'f4'), 'd')
+    @fl.custom_vjp
+    def holds(a:T): return a.data, a.tags, (lambda g: g if a.tags else a,)      # the rule holds the tensor, and with it all before
+    for i in range(n): r = holds(r) if i % 2 else r + 1.
+    return x, r
+
+@pytest.mark.parametrize('used', [True, False], ids=['after backward', 'never used'])
+def test_a_hundred_thousand_steps(used):
+    "Built, run back and let go in a thread with a small stack: nothing recurses."
+    result = []
+    def work():
+        x, r = chains(100_000)
+        if used: r.sum().backward(); result.append(set(x.grad.tolist()))
+        gone = weakref.ref(r)
+        last = r.node
+        del r
+        del last
+        result.append(gone() is None)
+    size = threading.stack_size(1 << 18)
+    try:
+        t = threading.Thread(target=work); t.start(); t.join()
+    finally: threading.stack_size(size)
+    assert result == ([{1.}, True] if used else [True])
+
+
+# watchers
+
+class Seen(Watcher):
+    "Notes what it hears."
+    def __init__(self): self.heard = []
+    def around(self, o, run, args, kw):
+        self.heard.append(o.name)
+        return run(*args, **kw)
+    def made(self, node): self.heard.append(f'{node.op.name}!')
+
+def test_a_watcher_sees_its_thread_and_its_block():
+    x, seen = V([1., 2.], 'd'), Seen()
+    x * 2.
+    with seen:
+        y = (x * 2.).sum()
+        t = threading.Thread(target=lambda: x * 3.); t.start(); t.join()
+    x * 2.
+    assert seen.heard == ['mul', 'mul!', 'sum', 'sum!'] and not fl.autograd.watching
+    seen.heard.clear()
+    with fl.no_grad(), seen: x.unbind('d')
+    assert seen.heard == ['unbind']
+    with seen: y.backward()
+    seen.heard.clear()
+    with seen: x.unbind('d')
+    assert seen.heard == ['unbind', 'select!', 'select!']
+
+def test_the_newest_watcher_stands_outermost():
+    order = []
+    class Named(Watcher):
+        def __init__(self, name): self.name = name
+        def around(self, o, run, args, kw):
+            order.append(self.name)
+            y = run(*args, **kw)
+            order.append(self.name)
+            return y
+    a, b, x = Named('a'), Named('b'), C([1., 2.], 'd')
+    with a, b: x * 2.
+    assert order == ['b', 'a', 'a', 'b']
+    order.clear()
+    a.__enter__(); b.__enter__(); a.__exit__(None, None, None)      # not in order
+    x * 2.
+    b.__exit__(None, None, None)
+    x * 2.
+    assert order == ['b', 'b']
+    with a:
+        with a: pass
+        order.clear(); x * 2.
+    assert order == ['a', 'a'] and not fl.autograd.watching
+
+def test_a_watcher_changes_what_is_computed():
+    class Twice(Watcher):
+        def around(self, o, run, args, kw): return run(args[0], 2.) if o.name == 'mul' else run(*args, **kw)
+    x = V([1., 2.], 'd')
+    with Twice(): y = x * 5.
+    y.sum().backward()
+    assert y.tolist() == [2, 4] and x.grad.tolist() == [2, 2]
+
+def test_a_watcher_of_short_numbers_and_mistakes():
+    seen, x = Seen(), C([1., 2.], 'd').to('f16')
+    with seen: assert (x * x).dtype == 'f16'
+    assert seen.heard == ['mul']
+    with seen, pytest.raises(ShapeMismatch, match='^mul'): C([1., 2.], 'd') * C([1., 2., 3.], 'd')
+    assert not fl.autograd.watching
+
+def test_operands_may_be_called_anything():
+    "An operation whose parameters are called as those of the watching machinery."
+    @fl.custom_vjp
+    def odd(w:T, o:T, run=1., args=2., kw=3.): return w.data * run * args * kw, w.tags, (lambda g: g, None)
+    x = V([1.], 'd')
+    with Seen(): assert odd(w=x, o=x, run=2., args=3., kw=4.).tolist() == [24]
+
+def test_time_of_everything():
+    "unbind, an operation of one's own, 16-bit operands; nested; beside another thread."
+    x = V(np.ones((3, 50), 'f4'), 'r c')
+    @fl.custom_vjp
+    def own(x:T): return x.data * 2, x.tags, (lambda g: g * 2,)
+    def run(): a, b, c = x.unbind('r'); return (own(a) * b + c).sum()
+    with fl.timed() as clock:
+        with fl.timed(): y = run()
+        with clock: z = run()
+        seen = []
+        t = threading.Thread(target=lambda: seen.append(run())); t.start(); t.join()
+        y.backward()
+        with pytest.raises(FucinaError): x * C(1.).to('f64')
+        late = run()
+    for r in (y, z, late): assert all(n.time[0] > 0 for n in reach(r.node) if n.op)
+    assert all(n.time[1] > 0 for n in reach(y.node) if n.op) and all(n.time[1] == 0 for n in reach(z.node) if n.op)
+    assert not any(hasattr(n, 'time') for n in reach(seen[0].node) + reach(run().node))
+    assert 'not timed' not in y.graph(time=True).source and 'inside' not in y.graph(time=True).source
