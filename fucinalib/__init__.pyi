@@ -154,7 +154,7 @@ def cumprod(x: Tensor, tag) -> Tensor:
     """Running products along `tag`; the gradient is exact with zeros. Whole numbers in i64."""
     ...
 def cumsum(x: Tensor, tag) -> Tensor:
-    """Running sums along `tag`, each lane added one by one in order, in f32 for f32; whole numbers and truth values in i64."""
+    """Running sums along `tag`, one by one in order, in f32 for f32; whole numbers and bool in i64."""
     ...
 from .kernels.discovery import current_backend as current_backend
 from .autograd import custom_vjp as custom_vjp
@@ -310,7 +310,7 @@ def linear_distill(x: Tensor, weight: Tensor, rows, classes, probs, reduction = 
     """Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0."""
     ...
 def linear_recurrence(x: Tensor, tag, decay: Tensor, initial: Tensor = None) -> Tensor:
-    """h[t] = decay[t] * h[t-1] + x[t] along `tag`: every state. The last one as `initial` goes on bit for bit."""
+    """Every h[t] = decay[t] * h[t-1] + x[t] along `tag`. The last as `initial` goes on bit for bit."""
     ...
 def linspace(tag, start, end, steps, *, dtype = 'f32') -> Tensor:
     """`steps` values at equal distances from start to end, both included; a single one is start."""
@@ -517,7 +517,7 @@ def scatter_add(x: Tensor, tag, indices, source: Tensor) -> Tensor:
     """x with every entry of `source` added at its position; repeats accumulate in reading order."""
     ...
 def segment_sum(x: Tensor, tag, offsets) -> Tensor:
-    """Sums of neighbouring entries along `tag`. Unlike torch.segment_reduce it takes offsets, not lengths; an empty segment gives 0."""
+    """Sums of neighbouring entries along `tag`; an empty segment gives 0."""
     ...
 def select(self: Tensor, *where, **by_tag) -> Tensor:
     """One index of an axis, or of several; those axes go. A view."""

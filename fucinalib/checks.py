@@ -16,7 +16,7 @@ from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like', 'vector', 'constant',
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like', 'broadcasts', 'vector', 'constant',
            'together', 'meets', 'writable', 'whole', 'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
@@ -279,6 +279,29 @@ def _unlike(t, n, x, of):
     if t.sizes != x.sizes and all(tag in x.tags and k in (1, x.size(tag)) for tag, k in t.sizes.items()):
         help = f'{{op}} stretches nothing; {n}.broadcast_to({tags!r}, {x.shape}) does'
     return fault(ShapeMismatch, head, help=help, **{n: t})
+
+
+class broadcasts(Check):
+    "Tensors with axes of `of`, each as long or of size 1, of the same number type."
+    facts = 'of',
+    def test(self, n):
+        x = self.of
+        alike = f'{n}.tags == {x}.tags and {n}.data.shape == {x}.data.shape and {n}.data.dtype == {x}.data.dtype'
+        return f'isinstance({n}, Tensor) and {alike}'
+    def say(self, n, given):
+        x, t = given[self.of], given[n]
+        if not isinstance(t, Tensor): raise no_tensor(n, t, *[f'Tensor({t!r}) is one number for all'] * isinstance(t, float))
+        for tag, size in zip(t.tags, t.shape):
+            if tag not in x.tags: raise fault(TagError, f'{self.of} has no axis {tag!r}', help=did_you_mean(tag, x.tags, f'the axes of {self.of} are'), **{n: t})
+            own = x.size(tag)
+            if size not in (1, own): raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help=f'{tag!r} is {own} in {self.of}, so {own} or 1 in {n}', **{n: t})
+        if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
+    def spoil(self, n, given):
+        t = given[n]
+        yield DTypeError, {n: cast(t, 'f8' if t.data.dtype != 'f8' else 'f4')}
+        if not t.ndim: return
+        yield TagError, {n: wrap(t.data, tuple(f'{tag}s' for tag in t.tags))}
+        yield ShapeMismatch, {n: wrap(np.repeat(t.data, given[self.of].size(t.tags[0]) + 1, 0), t.tags)}
 
 
 class vector(Check):

@@ -175,7 +175,7 @@ class Tensor:
         """Running products along `tag`; the gradient is exact with zeros. Whole numbers in i64."""
         ...
     def cumsum(self, tag) -> Tensor:
-        """Running sums along `tag`, each lane added one by one in order, in f32 for f32; whole numbers and truth values in i64."""
+        """Running sums along `tag`, one by one in order, in f32 for f32; whole numbers and bool in i64."""
         ...
     def detach(self):
         """The same values, same memory, as a constant."""
@@ -313,7 +313,7 @@ class Tensor:
         """Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0."""
         ...
     def linear_recurrence(self, tag, decay: Tensor, initial: Tensor = None) -> Tensor:
-        """h[t] = decay[t] * h[t-1] + x[t] along `tag`: every state. The last one as `initial` goes on bit for bit."""
+        """Every h[t] = decay[t] * h[t-1] + x[t] along `tag`. The last as `initial` goes on bit for bit."""
         ...
     def log(self) -> Tensor:
         """The natural logarithm; -inf at 0, NaN below."""
@@ -498,7 +498,7 @@ class Tensor:
         """x with every entry of `source` added at its position; repeats accumulate in reading order."""
         ...
     def segment_sum(self, tag, offsets) -> Tensor:
-        """Sums of neighbouring entries along `tag`. Unlike torch.segment_reduce it takes offsets, not lengths; an empty segment gives 0."""
+        """Sums of neighbouring entries along `tag`; an empty segment gives 0."""
         ...
     def select(self, *where, **by_tag) -> Tensor:
         """One index of an axis, or of several; those axes go. A view."""

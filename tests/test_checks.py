@@ -5,7 +5,7 @@ import pytest
 import fucinalib as fl
 from fucinalib import show
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (axis, constant, flag, like, logical, matches, new_axis, number, one_of, real,
+from fucinalib.checks import (axis, broadcasts, constant, flag, like, logical, matches, new_axis, number, one_of, real,
                               together, vector, whole)
 from fucinalib.tensor import Tensor
 
@@ -125,6 +125,35 @@ def test_what_a_choice_takes(chooser):
     chooser(x, Tensor(x.data > 0, x.tags))
     kinds = [kind for kind, call in chooser.op.mistakes if pytest.raises(kind, call, chooser)]
     assert kinds.count(fl.ShapeMismatch) == 2 and len(kinds) == 6
+
+
+@pytest.fixture
+def spread():
+    "An operation with a factor that is repeated over some axes."
+    @op('probe', attach=False, needs=[broadcasts('factor', of='x')])
+    def spread_(x:Tensor, factor:Tensor=None)->Tensor:
+        "x, if all is well."
+        return x.data.copy(), x.tags, (lambda g: g, None)
+    facts(spread_, samples=[Sample('row=2 d=3', 'd=3')])
+    yield spread_
+    del registry['spread_']
+
+
+NARROW = [
+    (fl.TagError, V('e'), "spread_: x has no axis 'e'", 'the axes of x are: row d'),
+    (fl.ShapeMismatch, V(n=2), "spread_ over 'd': sizes differ", "'d' is 3 in x, so 3 or 1 in factor"),
+    (fl.DTypeError, V().to('f64'), 'spread_ of f32 and f64', "factor.to('f32')"),
+    (fl.DTypeError, .5, 'spread_: factor is a float, not a tensor', 'Tensor(0.5)'),
+    (fl.DTypeError, [.5], 'spread_: factor is a list, not a tensor', "Tensor([1., 2.], 'd')"),
+]
+
+@pytest.mark.parametrize('kind,bad,head,help', NARROW, ids=[h for *_, h, _ in NARROW])
+def test_what_is_repeated_over_axes(spread, kind, bad, head, help):
+    "Some of the axes, each as long or of size 1, in any order."
+    for good in (None, Tensor(2.), V(), V(n=1), X(), X().permute('d row')): spread(X(), good)
+    with pytest.raises(kind) as e: spread(X(), bad)
+    assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
+    assert [kind for kind, call in spread.op.mistakes if pytest.raises(kind, call, spread)] == [fl.DTypeError, fl.TagError, fl.ShapeMismatch]
 
 
 def test_gradients_pass_where_nothing_is_recorded(probe):
