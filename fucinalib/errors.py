@@ -3,11 +3,12 @@
 Every error derives from `FucinaError` and from the built-in that users already catch. A message has three parts:
 the fault in one line, each operand with its tags and sizes (never its contents), and a `help:` line that can be run.
 """
-import re
+import linecache, re, sys, traceback
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from itertools import zip_longest
+from .colors import in_terminal
 
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
@@ -60,9 +61,27 @@ class FucinaError(Exception):
         return '\n'.join([self.first, *rows_of(self.operands), *place, *help])
 
     def _render_traceback_(self):
-        "What a notebook shows: the reader's own lines, then the message with its axes in their colours."
-        from .show import told_in_notebook
-        return told_in_notebook(self)
+        "What a notebook prints: the reader's own lines on the way to the fault, then the message with its axes in their colours."
+        lines = []
+        for frame, at in traceback.walk_tb(self.__traceback__):
+            if frame.f_globals.get('__name__', '').split('.')[0] in ('fucinalib', 'IPython'): continue
+            name = frame.f_code.co_filename
+            lines.append(f'{_place(name)}, line {at}: \x1b[2m{linecache.getline(name, at).strip()}\x1b[0m')
+        return [*lines[-4:], '', f'\x1b[1;31m{type(self).__name__}\x1b[0m: {_colored(str(self), self.operands)}']
+
+
+def _place(filename):
+    "A file, or the cell of the notebook that Python takes for one."
+    shell = getattr(sys.modules.get('IPython'), 'get_ipython', lambda: None)()
+    named = getattr(getattr(shell, 'compile', None), 'format_code_name', lambda _: None)(filename)
+    return ' '.join(named) if named else filename
+
+
+def _colored(text, operands):
+    "A message whose axis names are in their colours."
+    tags = {w.split('=')[0] for words in operands.values() for w in words if '=' in w}
+    known = '|'.join(sorted(map(re.escape, tags), key=len, reverse=True))
+    return re.sub(rf"(?<=')(?:{known})(?=')|\b(?:{known})(?==\d)", lambda m: in_terminal(m[0]), text) if tags else text
 
 
 class TagError(FucinaError, ValueError): "An axis name that is unknown, repeated, malformed or in the way."

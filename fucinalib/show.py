@@ -1,11 +1,12 @@
-"""How things look: one colour per axis name, a tensor in one line, a tensor as HTML, an expected mistake.
+"""How things look: a tensor in one line, a tensor as HTML, an expected mistake.
 
 Nothing here prints a wall of numbers: every form is under 10 kB and reads at most `SAMPLE` elements, whatever the tensor's size.
 Every form reads on light and on dark ground. A single colour cannot have enough contrast on both (4.35 on #fff and #111 is the most there is),
 so text takes a colour of middling lightness and mixes it with `currentColor`, the ink of the page it stands on.
 """
-import base64, html as _html, linecache, re, struct, sys, traceback, zlib
+import base64, html as _html, re, struct, zlib
 import numpy as np
+from fucinalib.colors import PALETTE, tag_color
 from fucinalib.errors import FucinaError, InvalidShape, fault
 
 __all__ = ['tag_color', 'line', 'html', 'memory', 'mistake', 'Mistake']
@@ -16,17 +17,10 @@ PIXELS = 48         # rows and columns of a heat map at most
 MOST = 9_900        # characters of HTML
 LEVELS = 31         # shades of a heat map on either side of zero
 
-# Twelve hues of one luminance, 0.19: as far from white as from #111.
-PALETTE = '#c6516a #c6563a #b86301 #997301 #757f03 #36892f #088968 #0b868b #0481b3 #4776d2 #8567cb #b357a1'.split()
-SALT = '868'        # sets names that often meet (row col, batch seq d head, in out) far apart
 COLD, WARM, BAD, INF = '#327cc2', '#c75715', '#d93f53', '#8567cb'     # below zero, above zero, not a number, infinite
 
 
 # ---- words
-def tag_color(tag):
-    "The CSS colour of an axis name, the same wherever the name appears."
-    return PALETTE[zlib.crc32((SALT + tag).encode()) % len(PALETTE)]
-
 def short(name): return name if len(name) <= 40 else name[:38] + '…'
 
 def sizes(x): return ' '.join(f'{short(t)}={n}' for t, n in zip(x.tags, x.shape))
@@ -218,33 +212,6 @@ def tinted(message):
     text = _html.escape(message, quote=False)
     if known: text = re.sub(rf"(?<=')(?:{known})(?=')|\b(?:{known})(?==\d)", lambda m: chip(m[0]), text)
     return re.sub(r'^  help:', f'  <b style="{FAINT}">help:</b>', text, flags=re.M)
-
-def told_in_notebook(error):
-    "The lines a notebook prints for a fault: the reader's own code on the way to it, then the message with its axes in colour."
-    lines = []
-    for frame, at in traceback.walk_tb(error.__traceback__):
-        if frame.f_globals.get('__name__', '').split('.')[0] in ('fucinalib', 'IPython'): continue
-        name = frame.f_code.co_filename
-        source = linecache.getline(name, at).strip()
-        lines.append(f'{_place(name)}, line {at}: \x1b[2m{source}\x1b[0m')
-    tags = dict.fromkeys(w.split('=')[0] for words in error.operands.values() for w in words if '=' in w)
-    text = str(error)
-    if tags:
-        known = '|'.join(sorted(map(re.escape, tags), key=len, reverse=True))
-        text = re.sub(rf"(?<=')(?:{known})(?=')|\b(?:{known})(?==\d)", lambda m: _ansi(m[0]), text)
-    return [*lines[-4:], '', f'\x1b[1;31m{type(error).__name__}\x1b[0m: {text}']
-
-def _place(filename):
-    "A file, or the cell of the notebook that Python takes for one."
-    shell = getattr(sys.modules.get('IPython'), 'get_ipython', lambda: None)()
-    named = getattr(getattr(shell, 'compile', None), 'format_code_name', lambda _: None)(filename)
-    return ' '.join(named) if named else filename
-
-def _ansi(tag):
-    "A tag in its colour, for a terminal or the text part of a notebook."
-    r, g, b = bytes.fromhex(tag_color(tag)[1:])
-    return f'\x1b[1;38;2;{r};{g};{b}m{tag}\x1b[0m'
-
 
 def mistake(call,            # a function of no arguments that should fail
             kind=FucinaError,  # the error it should raise

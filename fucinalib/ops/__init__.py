@@ -1,5 +1,3 @@
-"""The operation library, one module per family. Importing this package imports them all, and that fills the registry."""
-from importlib import import_module
-from pkgutil import iter_modules
-
-for _module in iter_modules(__path__): import_module(f'{__name__}.{_module.name}')
+"""The operation library, one module per family, in the order of the chapters: importing them fills the registry."""
+from . import construction, pointwise, unary, gated, elemental, masks, reductions, scans, contraction, structure, movement
+from . import indexing, selection, softmax, losses, norms, rotary, attention, convolution, numbers, packed, blocks

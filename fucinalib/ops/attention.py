@@ -15,7 +15,6 @@ from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView, did_you_mean, fault
 from ..kernels.attention import attend, attend_back
-from .blocks import BlockTensor
 from ..checks import constant, floats, mixed, number, real, whole
 from ..tags import one_new, parse
 from ..tensor import Tensor, wrap
@@ -47,7 +46,7 @@ def fits(q, k, v):
     "TagError, InvalidShape or DTypeError unless k and v go with q."
     if q.tags[-3:] != ('seq', 'head', 'd'): raise fault(TagError, "attention: the axes of q end in 'seq head d'", q=q, help="q.rename(...) and q.permute('seq head d'); axes before them are batches")
     for name, x in (('k', k), ('v', v)):
-        if not isinstance(x, (Tensor, BlockTensor)): raise fault(OptionError, f'attention: {name} is {type(x).__name__}', q=q, help='a tensor, or blocks of a quantised cache; lists of them go with lens=')
+        if not isinstance(x, Tensor) and not hasattr(x, 'blocks'): raise fault(OptionError, f'attention: {name} is {type(x).__name__}', q=q, help='a tensor, or blocks of a quantised cache; lists of them go with lens=')
         if x.tags != q.tags[:-2] + ('kv_head', 'd'): raise fault(TagError, f'attention: the axes of {name} are {" ".join(q.tags[:-2])!r} and then kv_head d', q=q, k=k, v=v, help=f'rename and permute {name}')
         if x.shape[:-3] != q.shape[:-3]: raise fault(InvalidShape, f'attention: {name} has other batches than q', q=q, k=k, v=v, help='as many keys and values as there are queries in a batch')
         if x.shape[-1] != q.shape[-1]: raise fault(InvalidShape, f"attention: 'd' is {x.shape[-1]} in {name} and {q.shape[-1]} in q", q=q, k=k, v=v, help='queries, keys and values have one size')

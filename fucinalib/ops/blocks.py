@@ -12,13 +12,16 @@ import html as _html
 from math import prod
 import numpy as np
 from .. import kernels, show
-from ..autograd import mode, registry
+from ..autograd import mode
 from ..dtypes import as_dtype
 from ..errors import (DTypeError, EmptySelection, GradientCastUnsupported, GradientQuantizedMatmulUnsupported, IndexOutOfBounds, InvalidDataLength, InvalidShape,
                               NonFiniteValue, OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, closest, did_you_mean, fault, named)
 from ..kernels.dispatch import quiet
 from ..kernels.blocks import BlockFormat, formats, multiply, packed_product, planes, tiled_back, unplane
+from .contraction import dot
+from .gated import split_gated
 from .packed import PackedWeight
+from .unary import gelu
 from ..show import STYLE, chip
 from ..tags import axis_of, locate, parse, replaced, renaming
 from ..tensor import Tensor, wrap
@@ -261,7 +264,7 @@ def shared_axis(q, x):
     "x @ q: dot over the one axis both have."
     both = [t for t in x.tags if t in q.tags] if isinstance(x, Tensor) else []
     if len(both) != 1: raise fault(TagError, '@ sums over the one axis both have', x=x, w=q, help=f'say which to sum over: x.dot(q, {q.tags[-1]!r})')
-    return registry['dot'].call(x, q, both[0])
+    return dot(x, q, both[0])
 
 def wrong_side(q, x): raise fault(TagError, 'blocks stand on the right of @', q=q, x=x, help=f'x @ q, or x.dot(q, {q.tags[-1]!r})')
 
@@ -317,7 +320,7 @@ def prepared(p, x, tag, rms_norm, gate):
     if rms_norm is not None and gate is not None: raise fault(OptionError, 'dot: rms_norm and gate at once', x=x, w=p, help='one of them; do the other first')
     if rms_norm is not None: return normalised(p, x, tag, rms_norm)
     if gate is None: return x.data
-    if gate == 'swiglu': return registry['split_gated'].call(x.detach(), 'swiglu', tag).data
+    if gate == 'swiglu': return split_gated(x.detach(), 'swiglu', tag).data
     if isinstance(gate, tuple) and len(gate) == 2 and gate[0] == 'geglu_quant' and isinstance(gate[1], Tensor): return gelu_gated(p, x, gate[1])
     raise fault(OptionError, 'dot: an unknown gate', x=x, w=p, help="'swiglu' (x holds gate and value side by side) or ('geglu_quant', gate)")
 
@@ -336,4 +339,4 @@ def gelu_gated(p, x, gate):
     if p.layout != 'q8_0x4': raise fault(OptionError, f"dot: gate=('geglu_quant', ...) is for q8_0 weights, this one is {p.layout}", x=x, w=p, help='gate first: x.gated(gate, "geglu"), then dot')
     if gate.tags != x.tags or gate.shape != x.shape: raise fault(ShapeMismatch, 'dot: the gate has the axes of x', x=x, w=p, gate=gate, help='same tags, same sizes')
     p.refuse_graph(x=x, w=p, gate=gate)
-    return x.data * registry['gelu'].call(gate.detach(), approximate='quant').data
+    return x.data * gelu(gate.detach(), approximate='quant').data

@@ -1,0 +1,68 @@
+"""Arrows run one way: no module imports one that stands later, and a chapter imports no later chapter. DESIGN says why."""
+import ast, json, re
+from pathlib import Path
+import pytest
+import fucinalib as fl
+
+HOME = Path(fl.__file__).parent
+ROOT = HOME.parent
+
+# From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
+ORDER = """_environment colors errors modes tags dtypes show kernels tensor arguments misuse autograd checks graph products
+           ops reference differences verdicts exercises __main__ __init__""".split()
+DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
+
+
+def chapters():
+    "Module -> the name of its chapter, which sorts as the reader meets it."
+    found = {}
+    for path in ROOT.glob('nbs/*.ipynb'):
+        for cell in json.loads(path.read_text())['cells']:
+            if made := re.match(r'#\| default_exp (\S+)', ''.join(cell['source'])): found[made[1]] = path.stem
+    return found
+
+
+def modules():
+    return {'.'.join(p.relative_to(HOME).with_suffix('').parts): p for p in HOME.rglob('*.py') if p.name != '_modidx.py'}
+
+
+def imported(path, name):
+    "The modules of the library that a module imports, wherever the import stands."
+    known, here = set(modules()), ['fucinalib', *name.split('.')]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import): bases = [(a.name, None) for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = here[:-node.level] if node.level else []
+            bases = [('.'.join([*base, *filter(None, [node.module])]), a.name) for a in node.names]
+        else: continue
+        for base, member in bases:
+            if base.split('.')[0] != 'fucinalib': continue
+            inner = '.'.join(filter(None, [base.removeprefix('fucinalib').lstrip('.'), member]))
+            yield inner if inner in known else base.removeprefix('fucinalib').lstrip('.')
+
+
+def place(name, pages):
+    "Where a module stands: its group, and within the operations its chapter."
+    group = name.split('.')[0]
+    return ORDER.index(group), pages.get(name, '') if group == 'ops' else ''
+
+
+PAGES = chapters()
+
+@pytest.mark.parametrize('name', [n for n in modules() if n.split('.')[-1] not in DISPLAY])
+def test_no_module_imports_a_later_one(name):
+    for other in imported(modules()[name], name):
+        if not other or other == name or name.startswith('kernels.') and other.startswith('kernels'): continue
+        assert place(other, PAGES) <= place(name, PAGES), f'{name} imports {other}, which stands later'
+
+
+def test_operations_are_registered_in_the_order_of_their_chapters():
+    made = list(dict.fromkeys(o.module.removeprefix('fucinalib.') for o in fl.registry.values() if o.module.startswith('fucinalib.ops')))
+    assert made == sorted(made, key=PAGES.get)
+
+
+def test_nobody_reaches_a_later_chapter_by_name():
+    "`registry['relu']` in a module would be an import that no one sees."
+    for name, path in modules().items():
+        found = re.findall(r"registry\['\w+'\]", path.read_text())
+        assert not found or name == 'ops.norms', f'{name}: {found}'      # its samples with rope= await chapter 21
