@@ -322,7 +322,7 @@ def log1p(x: Tensor) -> Tensor:
     """ln(1 + x), right for tiny x too."""
     ...
 def log_softmax(x: Tensor, tag) -> Tensor:
-    """x - logsumexp(x) along `tag`: the logarithms of the shares. A row of -inf gives NaN; inf gives NaN too, and -inf beside it (unlike torch, where the whole row is NaN)."""
+    """x - logsumexp(x) along `tag`: the logarithms of the shares. A row of -inf gives NaN."""
     ...
 def logical_and(x: Tensor, other: Tensor) -> Tensor:
     """Where both are true. Unlike torch, whole numbers are refused."""
@@ -337,7 +337,7 @@ def logical_xor(x: Tensor, other: Tensor) -> Tensor:
     """Where exactly one is true. Unlike torch, whole numbers are refused."""
     ...
 def logsumexp(x: Tensor, tag) -> Tensor:
-    """log sum exp(x) along `tag`. A row of -inf gives -inf with gradient 0 (unlike torch, where it is NaN); inf gives inf."""
+    """log sum exp(x) along `tag`. A row of -inf gives -inf with gradient 0 (torch: NaN); inf gives inf."""
     ...
 def lt(x: Tensor, other: Tensor | float) -> Tensor:
     """Where x < other. Unlike torch, nothing is stretched."""
@@ -557,7 +557,7 @@ def softcap(x: Tensor, cap) -> Tensor:
     """cap * tanh(x / cap): x where it is small, never beyond the limit."""
     ...
 def softmax(x: Tensor, tag, scale = 1, mask: Tensor = None, max_bias = 0, head = None, sinks: Tensor = None, causal = None, source_offset = 0) -> Tensor:
-    """exp(x) / sum exp(x) along `tag`; a row of -inf gives NaN. Unlike a mask of truth values, `mask` is added; unlike `attention`, causal counts from the first key."""
+    """exp(x) / sum exp(x) along `tag`; a row of -inf gives NaN."""
     ...
 def softplus(x: Tensor) -> Tensor:
     """ln(1 + exp(x)), a smooth relu whose slope is sigmoid(x). Unlike torch, no beta and no threshold."""

@@ -16,7 +16,7 @@ from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like', 'broadcasts', 'vector', 'constant',
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like', 'broadcasts', 'additive', 'vector', 'constant',
            'together', 'meets', 'writable', 'whole', 'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
@@ -204,13 +204,24 @@ class writable(Check):
 
 # ---- axes
 class axis(Check):
-    "The name of one axis of `of`."
-    facts = 'of',
-    def test(self, n): return f'{n} in {self.of}.tags'
-    def say(self, n, given): axis_of(given[self.of], given[n])
+    "The name of one axis of `of`, another one than `apart` if that is given."
+    facts = 'of', 'apart'
+    apart = None
+    def test(self, n):
+        tags, other = f'{self.of}.tags', self.apart
+        return f'{n} in {tags}' + (f' and {other} in {tags} and {n} != {other}' if other else '')
+    def say(self, n, given):
+        x, v = given[self.of], given[n]
+        if isinstance(v, bool):
+            own = next((t for t in reversed(x.tags) if t != given.get(self.apart)), 'd')
+            raise fault(TagError, f'{n} is {v}', help=f'{n}={own!r} names an axis')
+        at = axis_of(x, v)
+        if self.apart and at == axis_of(x, given[self.apart]):
+            raise fault(InvalidShape, f'{self.apart} and {n} are both {x.tags[at]!r}', help='these are two axes')
     def spoil(self, n, given):
         yield TagError, {n: f'{given[n]}s'}
         if len(tags := given[self.of].tags) > 1: yield TagError, {n: ' '.join(tags[:2])}
+        if self.apart: yield InvalidShape, {n: given[self.apart]}
 
 
 class axes(Check):
@@ -304,6 +315,18 @@ class broadcasts(Check):
         yield ShapeMismatch, {n: wrap(np.repeat(t.data, given[self.of].size(t.tags[0]) + 1, 0), t.tags)}
 
 
+class additive(broadcasts):
+    "Such tensors, added to `of`: truth values, which a mask may hold as well, are not meant."
+    def say(self, n, given):
+        x, t = given[self.of], given[n]
+        if not isinstance(t, Tensor) or t.dtype.is_float: return super().say(n, given)
+        help = f'to keep where it is true: {n}.to({str(x.dtype)!r}).log()'
+        raise fault(DTypeError, f'{n} is added, and this one is {t.dtype}', help=help)
+    def spoil(self, n, given):
+        yield DTypeError, {n: cast(given[n], '?')}
+        yield from super().spoil(n, given)
+
+
 class vector(Check):
     "Tensors with the one axis `over` of `of`, as long, of the same number type."
     facts = 'over', 'of'
@@ -391,7 +414,8 @@ class number(Check):
 
     def test(self, n):
         fine = [f'{n} {self.BOUNDS[w][0]} {e}' for w, e in self.ends()] or [f'{n} == {n}']
-        return ' and '.join([f'type({n}) is float', *fine] + [f'{n} - {n} == 0'] * self.finite)
+        kind = f'(type({n}) is float or type({n}) is int and -1e300 < {n} < 1e300)'
+        return ' and '.join([kind, *fine] + [f'{n} - {n} == 0'] * self.finite)
 
     def say(self, n, given):
         v, words = given[n], ' and '.join(f'{self.WORDS[w]} {e}' for w, e in self.ends())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (axis, broadcasts, constant, flag, like, logical, matches, new_axis, number, one_of, real,
+from fucinalib.checks import (additive, axis, broadcasts, constant, flag, like, logical, matches, new_axis, number, one_of, real,
                               together, vector, whole)
 from fucinalib.tensor import Tensor
 
@@ -153,6 +153,43 @@ def test_what_is_repeated_over_axes(spread, kind, bad, head, help):
     with pytest.raises(kind) as e: spread(X(), bad)
     assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
     assert [kind for kind, call in spread.op.mistakes if pytest.raises(kind, call, spread)] == [fl.DTypeError, fl.TagError, fl.ShapeMismatch]
+
+
+@pytest.fixture
+def adder():
+    "An operation along one axis that adds something and names another axis."
+    @op('probe', attach=False, needs=[axis('tag', of='x'), axis('head', of='x', apart='tag'), additive('mask', of='x'), number('scale')])
+    def adder_(x:Tensor, tag, mask:Tensor=None, head=None, scale=1)->Tensor:
+        "x, if all is well."
+        return x.data.copy(), x.tags, (lambda g: g, None)
+    facts(adder_, samples=[Sample('row=2 d=3', 'd', mask='d=3', head='row', scale=2.)])
+    yield adder_
+    del registry['adder_']
+
+
+@pytest.mark.parametrize('kind,bad,head,help', [
+    (fl.InvalidShape, dict(head='d'), "adder_: tag and head are both 'd'", 'two axes'),
+    (fl.InvalidShape, dict(head=' d ', tag=('d',)), "adder_: tag and head are both 'd'", 'two axes'),
+    (fl.TagError, dict(head=True), 'adder_: head is True', "head='row' names an axis"),
+    (fl.TagError, dict(head='rwo'), "adder_ over 'rwo'", "did you mean 'row'?"),
+    (fl.DTypeError, dict(mask=V().eq(0)), 'adder_: mask is added, and this one is bool', "mask.to('f32').log()"),
+    (fl.DTypeError, dict(mask=V().to('f64')), 'adder_ of f32 and f64', "mask.to('f32')"),
+    (fl.TagError, dict(mask=V('dd')), "adder_: x has no axis 'dd'", "did you mean 'd'?"),
+    (fl.TagError, dict(mask=V('e', 1)), "adder_: x has no axis 'e'", 'row d'),
+    (fl.ShapeMismatch, dict(mask=V(n=2)), "adder_ over 'd': sizes differ", "'d' is 3 in x, so 3 or 1 in mask"),
+    (fl.DTypeError, dict(mask=np.zeros(3)), 'adder_: mask is an ndarray', "Tensor(mask, 'row')"),
+    (fl.OptionError, dict(scale=10**400), 'adder_: scale is 1000', 'finite'), (fl.DTypeError, dict(scale='1'), "adder_: scale is '1'", 'a number')])
+def test_what_is_added_fits(adder, kind, bad, head, help):
+    with pytest.raises(kind) as e: adder(**dict(x=X(), tag='d') | bad)
+    assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
+
+
+def test_what_may_be_added(adder):
+    x = X()
+    for mask in (None, V(), V(n=1), V('row', 2), x, x.permute('d row'), Tensor(0.)): adder(x, 'd', mask, 'row', -3)
+    adder(x, ('d',), head=['row'], scale=np.float32(2))
+    kinds = [kind for kind, call in adder.op.mistakes if pytest.raises(kind, call, adder)]
+    assert kinds.count(fl.TagError) == 5 and kinds.count(fl.InvalidShape) == 1
 
 
 def test_gradients_pass_where_nothing_is_recorded(probe):

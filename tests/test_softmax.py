@@ -177,10 +177,10 @@ M = fl.zeros('q k', (3, 4))
     (UnsupportedGradient, dict(mask=fl.param(M)), r'mask\.detach\(\)'), (UnsupportedGradient, dict(sinks=fl.param([0., 0.], 'head'), head='head'), 'one more column'),
     (ShapeMismatch, dict(mask=fl.zeros('q k', (3, 5))), "'k' is 4 in x"), (TagError, dict(mask=fl.zeros('query k', (3, 4))), "x has no axis 'query'"), (DTypeError, dict(mask=M.eq(0)), r"mask\.to\('f32'\)\.log\(\)"),
     (DTypeError, dict(mask=M.to('f64')), r"mask\.to\('f32'\)"), (DTypeError, dict(mask=M.data), "Tensor"), (InvalidShape, dict(max_bias=8.), 'without a mask'), (InvalidShape, dict(max_bias=8., mask=M), 'without head'),
-    (InvalidShape, dict(max_bias=8., mask=M, head='k'), 'axis of heads'), (InvalidShape, dict(sinks=[1., 2.], head='k'), 'axis of heads'), (TagError, dict(max_bias=8., mask=M, head='heads'), "did you mean 'head'"),
+    (InvalidShape, dict(max_bias=8., mask=M, head='k'), "tag and head are both 'k'"), (InvalidShape, dict(sinks=[1., 2.], head='k'), "tag and head are both 'k'"), (TagError, dict(max_bias=8., mask=M, head='heads'), "did you mean 'head'"),
     (OptionError, dict(max_bias=-1, mask=M, head='head'), '-1'), (OptionError, dict(max_bias=nan, mask=M, head='head'), 'nan'), (InvalidShape, dict(sinks=[1., 2.]), "head='head'"), (InvalidShape, dict(sinks=[1.], head='head'), '2 heads'),
     (InvalidShape, dict(sinks=[[1., 2.]], head='head'), '2 heads'), (TagError, dict(sinks=fl.zeros('q', (3,)), head='head'), "one axis 'head'"), (DTypeError, dict(sinks=fl.zeros('head', (2,)).to('f64'), head='head'), 'f64'), (DTypeError, dict(sinks=['a']), 'real number'),
-    (InvalidShape, dict(causal='q', source_offset=2), 'from 0 to 1'), (InvalidShape, dict(causal='q', source_offset=-1), 'from 0 to 1'), (InvalidShape, dict(causal='k'), 'two axes'), (InvalidShape, dict(source_offset=1), "causal='head'"),
+    (InvalidShape, dict(causal='q', source_offset=2), 'from 0 to 1'), (InvalidShape, dict(causal='q', source_offset=-1), 'from 0 to 1'), (InvalidShape, dict(causal='k'), 'two axes'), (InvalidShape, dict(source_offset=1), "causal='q'"),
     (TagError, dict(causal='queries'), 'no such axis'), (TagError, dict(causal=True), "causal='q'"), (OptionError, dict(causal='q', source_offset=.5), 'whole number'), (DTypeError, dict(scale=fl.zeros('', ())), 'number'),
     (OptionError, dict(heads='head'), "did you mean 'head'"), (OptionError, dict(dim=1), 'tag')])
 def test_refusals(kind, kw, said):
