@@ -1,5 +1,5 @@
 """The engine's contracts: rules are checked, gradients belong to their leaf, a failed pass changes nothing, and threads lose nothing."""
-import contextvars, gc, signal, sys, threading, warnings, weakref
+import contextvars, functools, gc, signal, sys, threading, warnings, weakref
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -469,3 +469,182 @@ def test_time_of_everything():
     assert all(n.time[1] > 0 for n in reach(y.node) if n.op) and all(n.time[1] == 0 for n in reach(z.node) if n.op)
     assert not any(hasattr(n, 'time') for n in reach(seen[0].node) + reach(run().node))
     assert 'not timed' not in y.graph(time=True).source and 'inside' not in y.graph(time=True).source
+
+
+# what a rule kept is not written to
+
+WRITERS = dict(add_=lambda x: x.add_(1.), add_tensor=lambda x: x.add_(C(np.ones(x.shape, 'f4'), x.tags), alpha=-.1), mul_=lambda x: x.mul_(0.), bias_add_=lambda x: x.bias_add_(np.ones(x.shape[-1:], 'f4'), x.tags[-1]))
+door = lambda name: name if name in ('add_', 'mul_', 'bias_add_') else 'add_'
+
+@pytest.mark.parametrize('n', [3, 5000], ids=['small', 'large'])
+@pytest.mark.parametrize('writer', WRITERS)
+def test_operands_written_to(writer, n, backend):
+    "F20: a * a, then a.detach().add_(1.): the gradient would have been that of other values."
+    a = V(np.arange(1, n + 1, dtype='f4'), 'd')
+    y = (a * a).sum()
+    WRITERS[writer](a.detach())
+    with pytest.raises(GradError, match=rf'mul kept x, which {door(writer)} has changed since(.|\n)*x : d={n}(.|\n)*help:'): y.backward()
+    assert a.grad is None
+    (a * a).sum().backward()        # computed again, it is right
+    assert a.grad.tolist() == (2 * a.data).tolist()
+
+@pytest.mark.parametrize('n', [4, 5000])
+@pytest.mark.parametrize('f', ['exp', 'tanh', 'sigmoid', 'softmax', 'sqrt', 'reciprocal'])
+def test_results_written_to(f, n, backend):
+    a = V(np.linspace(.5, 2, n, dtype='f4'), 'd')
+    s = getattr(a, f)(*['d'] * (f == 'softmax'))
+    s.detach().mul_(0.)
+    with pytest.raises(GradError, match=f'{f} kept its result, which mul_ has changed since'): (s * 2.).sum().backward()
+    assert a.grad is None
+
+def test_constants_written_to():
+    "The constant itself, a tensor that shares its memory, a view of it, the array it was made from by a door."
+    array = np.array([[1., 2.], [3., 4.]], 'f4')
+    c = C(array, 'r c')
+    for other in (c, c.detach(), c.permute('c r'), c.select(r=0), c.narrow('c', 1, 1), C(array, 'a b'), C(array[::-1], 'a b'), C(c.numpy(), 'a b')):
+        a = V(np.ones((2, 2), 'f4'), 'r c')
+        y = (a * c).sum()
+        other.mul_(2.)
+        with pytest.raises(GradError, match='mul kept other, which mul_ has changed since'): y.backward()
+
+def test_views_written_to():
+    "Through any view to any view, where they overlap; disjoint parts of one memory are let be."
+    w = V(np.ones((4, 6), 'f4'), 'r c')
+    def kept(part, written):
+        y = (part(w) * part(w)).sum()
+        written(w.detach()).mul_(1.)
+        try: y.backward()
+        except GradError as e: assert 'mul kept x' in str(e); return True
+        return False
+    row = lambda i: lambda x: x.select(r=i)
+    col = lambda i: lambda x: x.select(c=i)
+    assert kept(row(0), row(0)) and kept(row(1), col(3)) and kept(col(2), lambda x: x) and kept(lambda x: x, col(5))
+    assert kept(lambda x: x.slice(c=slice(0, None, 1)), lambda x: x.permute('c r'))
+    assert not kept(row(1), row(0)) and not kept(col(1), col(2))       # interleaved, yet apart
+    assert not kept(lambda x: x.narrow('c', 0, 3), lambda x: x.narrow('c', 3, 3))
+    assert not kept(row(2), lambda x: x.narrow('r', 0, 2)) and kept(row(2), lambda x: x.narrow('r', 0, 3))
+    assert w.grad is not None
+
+def test_many_parts_of_one_memory():
+    w = V(np.ones((3000, 4), 'f4'), 'r c')
+    y = (w.select(r=2999) * w.select(r=2999)).sum()
+    for i in range(900): w.detach().select(r=i).mul_(2.)
+    y.backward()
+    assert w.grad.data[2999].tolist() == [2] * 4 and not w.grad.data[:2999].any()
+
+def test_writes_that_no_rule_kept():
+    a, b, c = V([1., 2.], 'd'), V([3., 4.], 'd'), C([5., 6.], 'd')
+    y = (a + b + c).sum()
+    for x in (a, b, c): x.detach().mul_(0.)
+    y.backward()
+    assert a.grad.tolist() == [1, 1]
+    y = (a * 3.).sum()      # keeps a number
+    a.detach().add_(1.)
+    y.backward()
+    h = a * c               # keeps c for a; a's own values are for c, a constant
+    a.detach().add_(1.)
+    h.sum().backward()
+
+def test_writes_before_and_after():
+    "Before it is recorded and after it has passed back, anything may be written."
+    a = V([1., 2.], 'd')
+    for _ in range(3):
+        a.detach().add_(1.)
+        y = (a * a).sum()
+        y.backward()
+        a.detach().mul_(2.); a.grad.mul_(0.)
+    with fl.no_grad(): a.detach().add_(1.)
+    y = (a * a).sum()
+    C([1., 2.], 'd').mul_(3.)       # somebody else's
+    y.backward()
+
+def test_written_to_in_the_middle_of_a_pass():
+    "By a rule that runs before."
+    a = V([1., 2.], 'd')
+    @fl.custom_vjp
+    def meddles(x:T):
+        def rule(g): a.detach().add_(1.); return g
+        return x.data * 1, x.tags, (rule,)
+    with pytest.raises(GradError, match='mul kept x, which add_'): meddles(a * a).sum().backward()
+
+class Method:
+    def __init__(self, a): self.a = a
+    def rule(self, g): return g * self.a
+class Slotted:
+    __slots__ = 'a', 'rest'
+    def __init__(self, a): self.a = a
+    def __call__(self, g): return g * self.a
+def by_default(a):
+    def rule(g, a=a): return g * a
+    return rule
+def by_keyword(a):
+    def rule(g, *, a=a): return g * a
+    return rule
+KEEPERS = dict(closure=lambda a: lambda g: g * a, listed=lambda a: (lambda l: lambda g: g * l[0]['x'])([{'x': a}]), partial=lambda a: functools.partial(np.multiply, a), named=lambda a: functools.partial(lambda g, a: g * a, a=a),
+               method=lambda a: Method(a).rule, object=lambda a: Slotted(a), inner=lambda a: (lambda f: lambda g: f(g))(lambda g: g * a), default=by_default, keyword=by_keyword, view=lambda a: (lambda v: lambda g: g * v[0])(a[None]),
+               tensor=lambda a: (lambda t: lambda g: g * t.data)(C(a, 'd')), cell=lambda a: (lambda c: lambda g: g * c[0]())([lambda: a]), wrapped=lambda a: functools.wraps(np.abs)(lambda g: g * a))
+
+@pytest.mark.parametrize('how', KEEPERS)
+@pytest.mark.parametrize('joint', [False, True])
+def test_wherever_a_rule_keeps_it(how, joint):
+    @fl.custom_vjp
+    def keeper(x:T): rule = KEEPERS[how](x.data); return x.data * 2, x.tags, (lambda g: (rule(g),)) if joint else (rule,)
+    a = V([1., 2.], 'd')
+    y = keeper(a)
+    y.sum().backward()
+    assert a.grad.tolist() == [1, 2]
+    y = keeper(a)
+    a.detach().add_(1.)
+    with pytest.raises(GradError, match='keeper kept x, which add_ has changed since'): y.sum().backward()
+
+def test_rules_that_hold_half_the_world():
+    "Modules, classes, functions of the library, a rule that holds itself: the search ends."
+    def rule(g): return g * (len(world) > 0)
+    world = [np, fl, fl.Tensor, rule, fl.registry, threading, V(1.)]
+    world.append(world)
+    @fl.custom_vjp
+    def worldly(x:T): return x.data * 2, x.tags, (rule,)
+    a = V([1., 2.], 'd')
+    y = worldly(a).sum()
+    a.detach().add_(1.)
+    y.backward()
+    assert a.grad.tolist() == [1, 1]
+
+def test_nothing_is_kept_alive_by_a_note():
+    a = np.ones(1000, 'f4')
+    gone = weakref.ref(a)
+    gc.collect()
+    before = len(fl.autograd.writes)
+    C(a, 'd').mul_(2.); C(a[::2], 'd').mul_(2.)
+    assert len(fl.autograd.writes) == before + 1
+    del a
+    gc.collect()
+    assert gone() is None and len(fl.autograd.writes) == before
+
+@pytest.mark.parametrize('dtype', ['f16', 'bf16', 'f64', 'i32'])
+def test_written_to_in_other_types(dtype):
+    c = C([1., 2., 3.], 'd').to(dtype)
+    c.narrow('d', 0, 2).mul_(2) if dtype == 'i32' else c.narrow('d', 0, 2).mul_(2.)
+    w = V(np.array([1., 2., 3.]), 'd')
+    y = (w * w).sum()
+    w.detach().narrow('d', 1, 2).mul_(2.)
+    with pytest.raises(GradError, match='mul kept x'): y.backward()
+
+def test_every_door_is_noted():
+    "Each operation whose name ends in _ tells what it wrote to."
+    doors = [o for o in fl.registry.values() if o.name.endswith('_')]
+    assert {o.name for o in doors} >= {'add_', 'mul_', 'bias_add_'}
+    for o in doors:
+        args, kw = o.samples[0].draw(dtype='f32')
+        last = fl.autograd.clock.__next__()
+        o.call(*args, **kw)
+        (ref, parts), = [w for w in fl.autograd.writes.values() if w[0]() is args[0].data]
+        assert [(p.door, p.when > last) for p in parts.values()] == [(o.name, True)]
+
+def test_a_refused_write_is_no_write():
+    a = V([1., 2.], 'd')
+    y = (a * a).sum()
+    with pytest.raises(UnsupportedGradient): a.add_(1.)
+    with pytest.raises(FucinaError): a.detach().add_(C([1.], 'e'))
+    y.backward()
+    assert a.grad.tolist() == [2, 4]
