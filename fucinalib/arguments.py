@@ -7,7 +7,7 @@ import operator
 from math import prod
 import numpy as np
 from .errors import IndexOutOfBounds, InvalidShape, OptionError, TagError, did_you_mean, fault
-from .tags import by_word, locate
+from .tags import by_word, name_of
 
 __all__ = ['as_whole', 'read_sizes', 'factor_sizes', 'stretched_sizes', 'read_where', 'read_index', 'read_range', 'say_sizes']
 
@@ -75,8 +75,7 @@ def read_where(x, where, by_tag, example):
     if len(where) == 2 and isinstance(where[0], str): by_tag = {where[0]: where[1], **by_tag}
     elif len(where) == 1 and isinstance(where[0], dict): by_tag = {**where[0], **by_tag}
     elif where: raise fault(TagError, 'an index needs the name of its axis', help=f'x.{{op}}({by_word((x.tags or ("d",))[0], example)})')
-    locate(x, tuple(by_tag))
-    return by_tag
+    return {name_of(x, tag): i for tag, i in by_tag.items()}
 
 
 def read_index(n, tag, i):

@@ -5,7 +5,7 @@ so an argument unlike all of them is named, with the comment that stands beside 
 """
 import inspect, re
 import numpy as np
-from .errors import DTypeError, OptionError, brief, did_you_mean, fault
+from .errors import DTypeError, InvalidShape, OptionError, brief, did_you_mean, fault
 from .tensor import Tensor
 
 __all__ = ['explain']
@@ -26,7 +26,7 @@ def explain(o,      # an operation
     if isinstance(error, (MemoryError, Warning)): return error
     try: given = o.signature.bind(*args, **kw)
     except TypeError as e: said = _say_signature(o, e, args, kw)
-    else: said = _say_operand(o, given) or _say_option(o, given)
+    else: said = _say_operand(o, given) or _say_option(o, given) or _say_size(error)
     return error if said is None else said.told(o.name, o.given(args, kw))
 
 
@@ -68,6 +68,15 @@ def _say_option(o, given):
         if n in o.operands or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.annotation == list[Tensor]: continue
         good = _good_values(o, n)
         if good and not any(_is_of_kind(v, like) for like in good): return _odd(o, n, v, good)
+
+
+def _say_size(error):
+    "The error for sizes that are whole numbers each and together more than an address can count, or for one that even Python does not write out."
+    words = str(error) if isinstance(error, ValueError) else ''
+    if words.startswith(('array is too big', 'Maximum allowed')):
+        return _alone(fault(InvalidShape, 'asks for an array larger than any memory', help='make a size, a padding or a count smaller'))
+    if words.startswith('Exceeds the limit'):
+        return _alone(fault(OptionError, 'a whole number of more than 4300 digits', help='no number type holds it'))
 
 
 def _good_values(o, name):

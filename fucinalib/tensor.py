@@ -10,7 +10,7 @@ __all__ = ['REFLECTED', 'ELSEWHERE', 'HERE', 'ingest', 'from_lists', 'ragged', '
 import numpy as np
 from .dtypes import as_dtype, by_np, dtype_of, f32
 from .errors import DTypeError, InvalidShape, NoFirstAxis, UnknownName, closest, fault, named
-from .tags import axis_of, parse
+from .tags import MAX_RANK, axis_of, parse
 from . import show
 
 # %% ../nbs/02_tensor.ipynb #40639f68
@@ -47,7 +47,7 @@ def from_lists(data, want=None):
 
 def ragged(data, path='', like=None):
     "Where the first two rows of different length meet, in words, or None."
-    if not isinstance(data, (list, tuple)): return None
+    if not isinstance(data, (list, tuple)) or path.count(',') > MAX_RANK: return None      # a list that holds itself has no end
     if like is None: like = data
     for i, d in enumerate(data):
         n, m = [len(v) if isinstance(v, (list, tuple)) else None for v in (d, data[0] if i else like[0])]
@@ -83,7 +83,7 @@ class Tensor:
                  dtype=None,           # number type, e.g. 'f32'; None keeps an array's own, floats become f32
                  requires_grad=False,  # True makes it a leaf that collects a gradient
                 ):
-        if isinstance(data, Tensor): data, tags = data.data, tags or data.tags
+        if isinstance(data, Tensor): data, tags = data.data, data.tags if isinstance(tags, (tuple, list, str)) and not tags else tags
         self.data, self.tags, self.node = ingest(data, dtype), parse(tags), None
         if len(self.tags) != self.data.ndim: raise rank_fault(self.data, self.tags)
         if requires_grad: self.requires_grad = True

@@ -25,6 +25,7 @@ def settle(a):
         if n == 1: continue
         if walk and walk[-1][1] == n * s: walk[-1] = (walk[-1][0] * n, s)
         else: walk.append((n, s))
+    if len(walk) < 2: return a.copy()
     sizes, strides = zip(*walk)
     order = sorted(range(len(walk)), key=lambda k: -strides[k])
     size = a.itemsize

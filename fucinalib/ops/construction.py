@@ -348,6 +348,7 @@ def uniform(tags,         # names of the axes: 'row col'
            )->Tensor:
     "Random numbers in [low, high)."
     numbers('uniform', low, high)
+    low, high = float(low), float(high)
     real = as_dtype(dtype).np.type
     with np.errstate(over='ignore'): some = real(low) < real(high) and isfinite(real(low)) and isfinite(real(high))
     if not some: raise fault(OptionError, f'uniform: no {as_dtype(dtype)} number lies in [{low}, {high})', help='low must be less than high, and both numbers of this type')
@@ -383,6 +384,7 @@ def normal(tags,         # names of the axes: 'row col'
           )->Tensor:
     "Random numbers of a normal distribution: randn * std + mean."
     numbers('normal', mean, std)
+    mean, std = float(mean), float(std)
     if std < 0: raise fault(OptionError, f'normal: std is {std}', help='a standard deviation is not negative')
     return drawn('normal', tags, shape, sizes, seed, dtype, fill_normal(mean, std))
 
@@ -399,6 +401,7 @@ def bernoulli(tags,         # names of the axes: 'row col'
              )->Tensor:
     "1 with probability p, else 0."
     numbers('bernoulli', p)
+    p = float(p)
     if not 0 <= p <= 1: raise fault(InvalidShape, f'bernoulli: p is {p}', help='a probability lies between 0 and 1')
     tags, shape = measure('bernoulli', tags, shape, sizes, ('p', 'seed', 'dtype'))
     y = np.empty(shape, as_dtype(dtype).np)

@@ -6,7 +6,7 @@
 __all__ = ['CALL', 'CALLS', 'SMALL', 'MANY', 'ROWS', 'CLASH', 'Groups', 'groups', 'fuse', 'fits', 'layouts', 'View', 'view',
            'cheapest', 'reader', 'runner', 'which', 'lanewise', 'special', 'Clash', 'Plan', 'plan', 'contract',
            'by_type', 'largest', 'linked', 'suits', 'unsuited', 'clash', 'record', 'dot_tags', 'lacking', 'dot',
-           'prepared', 'matmul_operator', 'add_dot', 'thinned', 'two', 'equation', 'many', 'einsum']
+           'prepared', 'matmul_operator', 'add_dot', 'thinned', 'two', 'equation', 'as_chain', 'many', 'einsum']
 
 # %% ../../nbs/14_contraction.ipynb #709d61c8
 from functools import lru_cache
@@ -16,12 +16,12 @@ import numpy as np
 from ..checks import mixed
 from .reductions import along, lanes, total
 from .. import kernels
-from ..autograd import Sample, op
-from ..dtypes import F8, HALF
-from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, closest, did_you_mean, fault
+from ..autograd import Sample, in_f32, mode, op
+from ..dtypes import F8, HALF, SHORT
+from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, UnsupportedGradient, closest, did_you_mean, fault
 from ..products import Product, watch
 from ..tags import parse, renaming
-from ..tensor import Tensor
+from ..tensor import Tensor, wrap
 
 # %% ../../nbs/14_contraction.ipynb #5f27ef86
 class Groups(NamedTuple):
@@ -369,13 +369,23 @@ def equation(out, tensors):
             raise fault(TagError, f'einsum to {t!r}: no operand has this axis', **{n: x for n, x in zip('xwabcdefgh', tensors)}, help=did_you_mean(t, dict.fromkeys(t for x in tensors for t in x.tags), 'the axes are'))
     return tags
 
+def as_chain(tensors):
+    "All but the first operand of a chain. Whole numbers and halves are of one type: products of whole numbers go on in i64, halves are rounded once, at the end."
+    (first, *rest), kinds = tensors, [x.data.dtype for x in tensors]
+    whole, half = any(k.kind in 'iub' for k in kinds), kinds[0] in SHORT
+    for x in rest:
+        if (whole or half) and x.dtype != first.dtype: raise mixed(first, x, 'x', 'w')
+        if half and mode.grad and x.node is not None: raise fault(UnsupportedGradient, f'of {x.dtype} has no gradient', help="x.to('f32') passes one")
+    return [rest[0], *[wrap(x.data.astype('i8', copy=False), x.tags) for x in rest[1:]]] if whole else rest
+
 def many(out, tensors):
     "A chain of two-operand einsums, left to right."
     for x in tensors:
         if not isinstance(x, Tensor): raise fault(OptionError, f'einsum of a {type(x).__name__}', given=x, help="einsum('s o', x, a, b): the tags of the result, then tensors")
     if len(tensors) < 2: raise fault(OptionError, 'einsum of one tensor', **{'x': x for x in tensors}, help='x.sum(tags) and x.permute(tags) do what is left')
     tags = equation(out, tensors)
-    y, rest = tensors[0], list(tensors[1:])
+    y, rest = tensors[0], as_chain(tensors)
+    if y.data.dtype in SHORT: return in_f32(einsum.op, (out, *tensors), {})
     while rest:
         w = rest.pop(0)
         needed = set(tags).union(*[x.tags for x in rest])

@@ -96,6 +96,7 @@ def numbered(op, positions):
 def paired(op, dim):
     "The number of features that turn. InvalidShape unless they form pairs."
     dim = whole(op, dim, 'dim', 2)
+    if dim >= 2**60: raise fault(InvalidShape, f'{op}: dim is {dim}', help='no memory holds so many angles')
     if dim & 1: raise fault(InvalidShape, f'{op}: {dim} features do not form pairs', help=f'an even number: {dim - 1} or {dim + 1}')
     return dim
 

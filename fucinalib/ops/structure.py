@@ -19,7 +19,7 @@ from ..errors import (IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionE
                               UnsupportedView, fault)
 from ..kernels.movement import settle
 from .pointwise import fold
-from ..tags import align, axis_of, by_word, locate, one_new, parse, without
+from ..tags import align, axis_of, by_word, locate, name_of, one_new, parse, without
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/15_structure.ipynb #eb5f1bd2
@@ -30,7 +30,7 @@ def rename(self:Tensor,  # any tags
           )->Tensor:
     "The same axes under other names; a view. x.rename('a b') or x.rename(row='a')."
     x = self
-    locate(x, *names)
+    names = {name_of(x, t): new for t, new in names.items()}
     if tags and names: raise fault(OptionError, 'all names at once, or some by name, not both', help="x.rename('a b') or x.rename(old='new')")
     new = parse(tuple([names.get(t, t) for t in x.tags])) if names else parse(*tags)
     if len(new) != x.ndim: raise fault(TagError, f'{len(new)} names for {x.ndim} axes', help="x.rename(old='new') renames some of them")
