@@ -701,8 +701,9 @@ def short(o, args, kw):
 
 def in_f32(o, args, kw):
     "Run `o` on 16-bit operands: widen them, compute in f32, round the result once (or leave it f32)."
-    names = dict(zip(o.operands, o.find_operands(args, kw)))
-    operands = [x for x in o.find_operands(args, kw) if isinstance(x, Tensor)]
+    try: found = o.find_operands(args, kw)
+    except TypeError as e: raise explain(o, e, args, kw)
+    names, operands = dict(zip(o.operands, found)), [x for x in found if isinstance(x, Tensor)]
     kind = operands[0].data.dtype
     for x in operands:
         if x.data.dtype in F8: raise fault(DTypeError, f'{o.name} of {x.dtype}: 8-bit numbers are for storage', x=x, help="x.to('f32') computes")
@@ -765,6 +766,7 @@ def gradcheck(fn,          # a function of the inputs that returns one tensor
               rtol=1e-5,   # allowed difference relative to the larger slope
               **kw):       # passed on to fn
     "Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that differs."
+    if not callable(fn): raise fault(OptionError, f'gradcheck runs a function, and this is {_with_article(fn)}', help='gradcheck(lambda x: x.exp(), x)')
     spread = lambda a: a if isinstance(a, (list, tuple)) else [a]
     given = [x for a in (*inputs, *kw.values()) for x in spread(a) if isinstance(x, Tensor)]
     chosen = [x for x in given if x.requires_grad] or [x for x in given if x.dtype.is_float]

@@ -264,3 +264,42 @@ def test_einsum_takes_no_equation():
     x, w = fl.ones('a b', a=2, b=3), fl.ones('b c', b=3, c=2)
     for call in (lambda: fl.einsum('ab,bc->ac', x, w), lambda: x.einsum(w, 'a b, b c -> a c')):
         with pytest.raises(fl.OptionError, match="result alone, 'a b c'"): call()
+
+
+# chains
+
+@pytest.mark.parametrize('dtype', ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool'])
+def test_a_chain_of_whole_numbers(dtype, backend):
+    "Products of whole numbers go on in i64, beside NumPy."
+    rng = np.random.default_rng(0)
+    for n in (3, 90):
+        arrays = [rng.integers(0, 2 if dtype == 'bool' else 100, s) for s in ((n, 5), (5, n), (n,), (n,))]
+        tags = 'a b', 'b c', 'c', 'a'
+        ours = [fl.Tensor(a, t).to(dtype) for a, t in zip(arrays, tags)]
+        for out, letters in (('a', 'ab,bc,c,a->a'), ('', 'ab,bc,c,a->'), ('c a', 'ab,bc,c,a->ca')):
+            y = fl.einsum(out, *ours)
+            assert y.dtype == 'i64' and y.tags == fl.parse(out)
+            np.testing.assert_array_equal(y.numpy(), np.einsum(letters, *[a.astype('i8') for a in arrays]))
+    with pytest.raises(fl.DTypeError, match='never mix'): fl.einsum('a', ours[0], ours[1], ours[2].to('f32'))
+    if dtype != 'i64':
+        with pytest.raises(fl.DTypeError, match='never mix'): fl.einsum('a', ours[0], ours[1], ours[2].to('i64'))
+
+@pytest.mark.parametrize('dtype', ['f16', 'bf16'])
+def test_a_chain_of_halves_is_rounded_once(dtype, backend):
+    "300 * 300 is beyond f16, 300 * 300 * .001 is not."
+    a, b, c = [fl.Tensor([v], 'd').to(dtype) for v in (300., 300., .001)]
+    right = float(a.to('f64').item() * b.to('f64').item() * c.to('f64').item())
+    y = fl.einsum('d', a, b, c)
+    assert y.dtype == dtype and y.item() == fl.Tensor(right, dtype='f32').to(dtype).item()
+    with pytest.raises(fl.DTypeError, match='never mix'): fl.einsum('d', a, b.to('f32'), c)
+    with pytest.raises(fl.UnsupportedGradient): fl.einsum('d', a, b, fl.Tensor(c, requires_grad=True))
+
+@pytest.mark.parametrize('dtype', ['f32', 'f64'])
+def test_strides_of_zero_change_nothing(dtype, backend):
+    "An infinity times a sum is not the sum of its products: inf * 2 + inf * -1 is NaN however the operand lies."
+    for n in (2, 300):
+        for tags, out in (('a b', 'a'), ('a b', 'b'), ('a b', ''), ('a b', 'a b')):
+            row = np.ones(n); row[0] = np.inf
+            x = fl.Tensor(row, 'a', dtype=dtype).broadcast_to('a b', (n, n))
+            w = fl.Tensor(np.where(np.arange(n * n).reshape(n, n) % 2, -1., 2.), tags, dtype=dtype)
+            for p, q in ((x, w), (w, x)): np.testing.assert_array_equal(p.einsum(q, out).numpy(), p.contiguous().einsum(q.contiguous(), out).numpy())

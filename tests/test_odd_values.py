@@ -118,3 +118,50 @@ def test_all(o, dtype, soon, backend):
         try: sample.draw(i, dtype)
         except fl.DTypeError: continue      # a sample that asks for a gradient of whole numbers
         for make in ODD: check(o, sample, i, dtype, name, place, make(), soon)
+
+
+# misuse beside the operations, and what was found once
+
+MISUSE = dict(
+    class_as_operand=lambda: fl.ones('d', 2) + fl.Tensor, class_as_tag=lambda: fl.ones('d', 2).sum(fl.Tensor), module=lambda: fl.ones('d', 2).mul(np),
+    digits=lambda: round(fl.ones('d', 2), 10**9), padding=lambda: fl.ones('h w c', (3, 3, 1)).conv2d(fl.ones('o kh kw c', (1, 2, 2, 1)), padding=10**9),
+    unfold=lambda: fl.ones('h w c', (3, 3, 1)).unfold(2, padding=10**9), edges=lambda: fl.ones('h w', (3, 3)).zero_pad2d('h', 'w', 2**31),
+    words=lambda: fl.Tensor(np.array(['a', 'b']), 'd'), ragged_words=lambda: fl.Tensor([['a'], ['b', 'c']], 'd e'), words_as_tags=lambda: fl.Tensor(fl.ones('d', 2), np.array(['a', 'b'])),
+    words_as_tags_of_a_param=lambda: fl.param(fl.ones('d', 2), np.array(['a', 'b'])), words_as_tags_of_a_copy=lambda: fl.copy_of(fl.ones('d', 2), np.array(['a', 'b'])),
+    endless=lambda: fl.Tensor(LOOP), gradcheck=lambda: fl.gradcheck(3, fl.ones('d', 2)), digits_of_a_number=lambda: fl.ones('d', 2) + 10**5000, huge_size=lambda: fl.ones('d', 10**5000),
+    ddof_half=lambda: fl.ones('d', 2).standardize('d', ddof=.5), ddof_below=lambda: fl.ones('d', 2).standardize('d', ddof=-7), ddof_array=lambda: fl.ones('d', 2).standardize('d', ddof=np.array([1., 1.])),
+    empty_word=lambda: fl.ones('d', 2).mean(mask=fl.zeros('d', 2, dtype='bool'), empty='3'), empty_param=lambda: fl.ones('d', 2).mean(mask=fl.zeros('d', 2, dtype='bool'), empty=fl.param(3.)),
+    complex_factor=lambda: fl.yarn_inv_freqs(4, factor=np.array([2 + 1j]), original_context=4096), complex_context=lambda: fl.yarn_inv_freqs(4, factor=2., original_context=4096 + 0j),
+    too_many_angles=lambda: fl.yarn_inv_freqs(2**64), kda_of_whole_numbers=lambda: fl.kda_recurrent(*[fl.Tensor(np.ones(s, 'i8'), t) for s, t in (((1, 1, 2), 'seq head k'), ((1, 1, 2), 'seq head k'), ((1, 1, 1), 'seq head v'),
+                                                                                              ((1, 1, 2), 'seq head k'), ((1, 1), 'seq head'), ((1,), 'head'), ((2,), 'c'))]))
+
+@pytest.mark.parametrize('call', MISUSE.values(), ids=MISUSE)
+def test_misuse(call, soon):
+    with pytest.raises(FucinaError) as e: soon(call)
+    assert 'help:' in str(e.value)
+
+@pytest.mark.parametrize('dtype', ['f32', 'f16', 'bf16', 'i64'])
+@pytest.mark.parametrize('name', ['dot', 'einsum', 'add_dot', 'add', 'matmul'])
+def test_too_few_operands(name, dtype):
+    "The error is the same for every number type."
+    with pytest.raises(fl.OptionError, match='missing a required argument'): getattr(fl.Tensor([1.], 'd').to(dtype), name)()
+
+def test_short_reals_are_numbers():
+    "Half a half is no infinity: probabilities and bounds of any NumPy type mean their value."
+    assert fl.bernoulli('d', 50, np.float16(.5), seed=1).tolist() == fl.bernoulli('d', 50, .5, seed=1).tolist()
+    assert fl.uniform('d', 50, np.float16(-6e4), np.float16(6e4), seed=1).tolist() == fl.uniform('d', 50, float(np.float16(-6e4)), float(np.float16(6e4)), seed=1).tolist()
+    assert fl.normal('d', 50, np.float16(6e4), np.float16(6e4), seed=1).tolist() == fl.normal('d', 50, float(np.float16(6e4)), float(np.float16(6e4)), seed=1).tolist()
+
+def test_no_index_is_passed_over():
+    x = fl.Tensor([[1., 2., 3.], [4., 5., 6.]], 'row col')
+    for tag in (' row ', ('row',)):
+        assert x.select({tag: 1}).tolist() == [4, 5, 6] and x[{tag: 1}].tolist() == [4, 5, 6] and x.slice({tag: (1, 2)}).tolist() == [[4, 5, 6]]
+    assert x.select(' row ', 1).tolist() == [4, 5, 6] and x.rename(**{' row ': 'r'}).tags == ('r', 'col')
+    for bad in (lambda: x.select('row col', 1), lambda: x[{'row col': 0}], lambda: x.slice({'row col': (0, 1)}), lambda: x.rename(**{'row col': 'r'})):
+        with pytest.raises(fl.TagError, match='takes one axis'): bad()
+
+def test_a_large_empty_number_of_the_result(backend):
+    "What stands for an empty lane is a number of the result: i64 for sums of i8, f32 for means of whole numbers."
+    x, none = fl.Tensor([[1, 2]], 'r c', dtype='i8'), fl.zeros('r c', (1, 2), dtype='bool')
+    assert x.sum('c', mask=none, empty=300).tolist() == [300] and x.mean('c', mask=none, empty=.5).tolist() == [.5]
+    with pytest.raises(fl.DTypeError): x.max('c', mask=none, empty=300)
