@@ -26,6 +26,7 @@ from .errors import NoFirstAxis as NoFirstAxis
 from .errors import NoGradientGraph as NoGradientGraph
 from .errors import NonFiniteValue as NonFiniteValue
 from .errors import OptionError as OptionError
+from .errors import OptionTypeError as OptionTypeError
 from .ops.packed import PackedWeight as PackedWeight
 from .ops.rotary import RopeTable as RopeTable
 from .errors import ShapeError as ShapeError
@@ -145,10 +146,10 @@ def cos(x: Tensor) -> Tensor:
     """The cosine of an angle in radians."""
     ...
 def cosine_similarity(x: Tensor, other: Tensor, tag, eps) -> Tensor:
-    """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."""
+    """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default."""
     ...
 def cross_entropy(x: Tensor, tag, labels, ignore_index = None, reduction = 'mean', label_smoothing = 0.0) -> Tensor:
-    """-log softmax(x)[label]. Unlike torch, the classes may be any axis, no label is ignored unless told, and if all are ignored the loss is 0."""
+    """-log softmax(x)[label]. Unlike torch, the classes may be any axis and no label is ignored unless told."""
     ...
 def cumprod(x: Tensor, tag) -> Tensor:
     """Running products along `tag`; the gradient is exact with zeros. Whole numbers in i64."""

@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 from .autograd import is_grad_enabled
 from .dtypes import F8
-from .errors import (DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView,
+from .errors import (DTypeError, InvalidShape, OptionError, OptionTypeError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView,
                      did_you_mean, fault)
 from .misuse import no_tensor
 from .tags import axis_of, parse
@@ -394,11 +394,11 @@ class whole(Check):
         no_gradient(n, v, f'{n}.item() is a number')
         if not is_whole(v):
             other = f', or None for {self.none}' if self.none else ''
-            raise fault(OptionError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}')
+            raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}')
         if any((operator.index(v) < e) if s == '>=' else (operator.index(v) > e) for s, e in self.ends()):
             raise fault(self.kind, f'{n} is {v}', help=f'{n} is {self.range()}')
     def spoil(self, n, given):
-        yield OptionError, {n: 1.5}
+        yield OptionTypeError, {n: 1.5}
         if self.least is not None: yield self.kind, {n: self.least - 1}
 
 
@@ -422,7 +422,7 @@ class number(Check):
         hint = f'; {self.hint}' if self.hint else ''
         no_gradient(n, v, f'{n}.item() is a number')
         if isinstance(v, Tensor) or not isinstance(v, (Real, np.bool_)):
-            raise fault(DTypeError, f'{n} is {shown(v)}', help=f'{n} is a number{" " * bool(words)}{words}{hint}')
+            raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'{n} is a number{" " * bool(words)}{words}{hint}')
         try: real = float(v)
         except OverflowError: real = np.inf if v > 0 else -np.inf
         fine = all(self.BOUNDS[w][1](real, e) for w, e in self.ends())
@@ -430,7 +430,7 @@ class number(Check):
             raise fault(self.kind, f'{n} is {v}', help=f'{n} is {words or "a finite number"}{hint}')
 
     def spoil(self, n, given):
-        yield DTypeError, {n: 'much'}
+        yield OptionTypeError, {n: 'much'}
         beyond = dict(above=0., least=-1., below=0., most=1.)
         for w, e in self.ends(): yield self.kind, {n: e + beyond[w]}
 

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from .colors import in_terminal
 
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
-           'EmptySelection', 'DTypeError', 'OptionError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
+           'EmptySelection', 'DTypeError', 'OptionError', 'OptionTypeError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
            'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported', 'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
            'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError', 'KernelError']      # fault, closest and did_you_mean are for the inside
@@ -99,6 +99,7 @@ class EmptySelection(ShapeError): "A selection chose nothing; tensors of size ze
 class DTypeError(FucinaError, TypeError): "A number type that does not fit."
 class NonFiniteValue(FucinaError, ValueError): "NaN or infinity where only numbers can be stored."
 class OptionError(FucinaError, ValueError, TypeError): "An option, or the value of one, that does not exist."
+class OptionTypeError(DTypeError, OptionError): "An option of a type that it does not take: a word for a number."
 class IndexOutOfBounds(FucinaError, IndexError): "An index beyond its axis."
 class DivisionByZero(FucinaError, ZeroDivisionError): "An integer division by zero."
 

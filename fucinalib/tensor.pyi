@@ -166,10 +166,10 @@ class Tensor:
         """The cosine of an angle in radians."""
         ...
     def cosine_similarity(self, other: Tensor, tag, eps) -> Tensor:
-        """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product, not each length, and has no default."""
+        """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default."""
         ...
     def cross_entropy(self, tag, labels, ignore_index = None, reduction = 'mean', label_smoothing = 0.0) -> Tensor:
-        """-log softmax(x)[label]. Unlike torch, the classes may be any axis, no label is ignored unless told, and if all are ignored the loss is 0."""
+        """-log softmax(x)[label]. Unlike torch, the classes may be any axis and no label is ignored unless told."""
         ...
     def cumprod(self, tag) -> Tensor:
         """Running products along `tag`; the gradient is exact with zeros. Whole numbers in i64."""
