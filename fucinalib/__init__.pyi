@@ -409,7 +409,7 @@ def nll_loss(x: Tensor, tag, labels, reduction = 'mean') -> Tensor:
     ...
 from .autograd import no_grad as no_grad
 def nonzero(x: Tensor) -> np.ndarray:
-    """Positions in reading order of all values that are not 0, as a plain i64 array; NaN counts, none is fine. Unlike torch, flat positions."""
+    """Positions in reading order of all values that are not 0, as a plain i64 array; NaN counts."""
     ...
 def norm(x: Tensor, *tags, ord = 2) -> Tensor:
     """The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm."""
@@ -512,7 +512,7 @@ def rsqrt(x: Tensor) -> Tensor:
     """1 / sqrt(x)."""
     ...
 def scatter(x: Tensor, tag, indices, source: Tensor) -> Tensor:
-    """x with every entry of `source` written at its position; the last of several stays, and it alone gets a gradient."""
+    """x with each entry of `source` written in its place; the last of several stays and has a gradient."""
     ...
 def scatter_add(x: Tensor, tag, indices, source: Tensor) -> Tensor:
     """x with every entry of `source` added at its position; repeats accumulate in reading order."""

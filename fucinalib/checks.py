@@ -10,14 +10,16 @@ from numbers import Real
 import numpy as np
 from .autograd import is_grad_enabled
 from .dtypes import F8
-from .errors import (DTypeError, InvalidShape, OptionError, OptionTypeError, ShapeMismatch, TagError, UnsupportedGradient, UnsupportedView,
+from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, OptionTypeError, ShapeMismatch, TagError,
+                     UnsupportedGradient, UnsupportedView,
                      did_you_mean, fault)
 from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like', 'broadcasts', 'additive', 'vector', 'constant',
-           'together', 'meets', 'writable', 'whole', 'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like',
+           'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole',
+           'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
 
@@ -279,6 +281,27 @@ class like(matches):
         raise mixed(x, t, self.of, n)
 
 
+class rows(Check):
+    "Tensors like `of`, of any size along its axis `along`."
+    facts = 'along', 'of'
+    def test(self, n):
+        x, sizes = self.of, lambda t: f'[m for m, t in zip({t}.data.shape, {t}.tags) if t != {self.along}]'
+        return f'{n}.tags == {x}.tags and {n}.data.dtype == {x}.data.dtype and {sizes(n)} == {sizes(x)}'
+    def say(self, n, given):
+        x, t, i = given[self.of], given[n], axis_of(given[self.of], given[self.along])
+        tag = x.tags[i]
+        if tag not in t.tags:
+            help = f'{n}.insert_axis({tag!r}, {i}) makes it one entry long'
+            raise fault(ShapeMismatch, f'over {tag!r}: {n} has no such axis', help, **{n: t})
+        want = wrap(np.repeat(x.data[(slice(None),) * i + ([0],)], t.size(tag), i), x.tags)
+        if t.tags != x.tags or t.shape != want.shape: raise _unlike(t, n, want, self.of)
+        if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
+    def spoil(self, n, given):
+        x, t = given[n], given[n].data
+        yield DTypeError, {n: cast(x, 'i8')}
+        if x.ndim > 1: yield ShapeMismatch, {n: wrap(np.repeat(t, 2, int(axis_of(x, given[self.along]) == 0)), x.tags)}
+
+
 def _unlike(t, n, x, of):
     "The error for the tensor `t`, called `n`, that has not the tags and sizes of `x`, with the way there."
     head, tags = f'{n} is not like {of}', ' '.join(x.tags)
@@ -375,6 +398,25 @@ class together(Check):
 
 
 # ---- numbers and words
+class positions(Check):
+    """A list of positions along the axis `along` of `of`, or a tensor of one for each entry.
+
+    Whoever reads them looks at each, so nothing is tested here."""
+    facts = 'along', 'of'
+    def test(self, n): return 'True'
+    def spoil(self, n, given):
+        x, at, i = given[self.of], given[n], axis_of(given[self.of], given[self.along])
+        a = np.asarray(at.data if isinstance(at, Tensor) else at)
+        made = (lambda b: wrap(b, at.tags)) if isinstance(at, Tensor) else np.ndarray.tolist
+        yield IndexOutOfBounds, {n: made(a * 0 + x.shape[i])}
+        yield IndexOutOfBounds, {n: made(a * 0 - 1)}
+        yield DTypeError, {n: made(a + .5)}
+        if not isinstance(at, Tensor):
+            yield InvalidShape, {n: []}
+            yield TagError, {n: [[0]]}
+        elif x.ndim > 1: yield ShapeMismatch, {n: made(np.repeat(a, 2, int(i == 0)))}
+
+
 def is_whole(v):
     "Whether `v` is a whole number of Python or NumPy; True and False are not."
     return hasattr(v, '__index__') and not isinstance(v, (bool, np.bool_, Tensor))

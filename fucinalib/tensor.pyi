@@ -408,7 +408,7 @@ class Tensor:
         """-x[label]. The entry is selected, so -inf at another class stays out. Unlike torch, there is no ignore_index."""
         ...
     def nonzero(self) -> np.ndarray:
-        """Positions in reading order of all values that are not 0, as a plain i64 array; NaN counts, none is fine. Unlike torch, flat positions."""
+        """Positions in reading order of all values that are not 0, as a plain i64 array; NaN counts."""
         ...
     def norm(self, *tags, ord = 2) -> Tensor:
         """The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm."""
@@ -492,7 +492,7 @@ class Tensor:
         """1 / sqrt(x)."""
         ...
     def scatter(self, tag, indices, source: Tensor) -> Tensor:
-        """x with every entry of `source` written at its position; the last of several stays, and it alone gets a gradient."""
+        """x with each entry of `source` written in its place; the last of several stays and has a gradient."""
         ...
     def scatter_add(self, tag, indices, source: Tensor) -> Tensor:
         """x with every entry of `source` added at its position; repeats accumulate in reading order."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (additive, axis, broadcasts, constant, flag, like, logical, matches, new_axis, number, one_of, real,
-                              together, vector, whole)
+from fucinalib.checks import (additive, axis, broadcasts, constant, flag, like, logical, matches, new_axis, number, one_of,
+                              positions, real, rows, together, vector, whole)
 from fucinalib.tensor import Tensor
 
 
@@ -190,6 +190,48 @@ def test_what_may_be_added(adder):
     adder(x, ('d',), head=['row'], scale=np.float32(2))
     kinds = [kind for kind, call in adder.op.mistakes if pytest.raises(kind, call, adder)]
     assert kinds.count(fl.TagError) == 5 and kinds.count(fl.InvalidShape) == 1
+
+
+@pytest.fixture
+def replacer():
+    "An operation that puts rows at positions."
+    @op('probe', attach=False, needs=[axis('tag', of='x'), rows('update', along='tag', of='x'), positions('indices', along='tag', of='x')])
+    def replacer_(x:Tensor, tag, indices, update:Tensor)->Tensor:
+        "x, if all is well."
+        at = indices.data if isinstance(indices, Tensor) else np.asarray(indices)
+        if at.size == 0: raise fl.InvalidShape('no indices', 'one')
+        if at.dtype.kind != 'i': raise fl.DTypeError('indices that are not whole', 'count')
+        if at.ndim != 1: raise fl.TagError('indices of two axes', 'a list')
+        if at.min() < 0 or at.max() >= x.size(tag): raise fl.IndexOutOfBounds('an index outside', 'stay inside')
+        return x.data.copy(), x.tags, (lambda g: g, None)
+    facts(replacer_, samples=[Sample('row=2 d=3', 'd', [1, 0], 'row=2 d=2')])
+    yield replacer_
+    del registry['replacer_']
+
+
+OTHER_ROWS = [
+    (fl.ShapeMismatch, V('e'), "replacer_ over 'd': update has no such axis", "update.insert_axis('d', 1)"),
+    (fl.ShapeMismatch, V(), 'replacer_: update is not like x', "update.broadcast_to('row d', (2, 3))"),
+    (fl.ShapeMismatch, Tensor([[1.]] * 3, 'row d'), "replacer_ over 'row': sizes differ", "'row' is 2 in x and 3 in update"),
+    (fl.ShapeMismatch, X().permute('d row'), 'replacer_: update has the axes of x in another order', "update.permute('row d')"),
+    (fl.DTypeError, X().to('f64'), 'replacer_ of f32 and f64', "update.to('f32')"),
+    (fl.DTypeError, [[1.], [2.]], 'replacer_: update is a list, not a tensor', 'Tensor('),
+]
+
+@pytest.mark.parametrize('kind,bad,head,help', OTHER_ROWS, ids=[h for *_, h, _ in OTHER_ROWS])
+def test_rows_of_any_number(replacer, kind, bad, head, help):
+    "Rows are as long and as wide as those of x, along the axis there may be any number of them."
+    for tag in ('d', ' d ', ('d',)): replacer(X(), tag, [0], Tensor([[1.] * 5] * 2, 'row d'))
+    with pytest.raises(kind) as e: replacer(X(), 'd', [0], bad)
+    assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
+
+
+def test_spoilt_positions(replacer):
+    "Nothing is tested beforehand; the mistakes are made all the same, for lists and for a tensor with a position for each entry."
+    kinds = [kind for kind, call in replacer.op.mistakes if pytest.raises(kind, call, replacer)]
+    assert [k.__name__ for k in kinds[-5:]] == ['IndexOutOfBounds', 'IndexOutOfBounds', 'DTypeError', 'InvalidShape', 'TagError']
+    made = [k.__name__ for k, _ in fl.registry['scatter'].mistakes]
+    assert made.count('IndexOutOfBounds') == 2 and made.count('ShapeMismatch') == 3
 
 
 def test_gradients_pass_where_nothing_is_recorded(probe):
