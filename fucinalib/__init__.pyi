@@ -497,10 +497,10 @@ def roll_by(x: Tensor, tag, offsets) -> Tensor:
     """Every section along an axis turned in a circle by an offset of its own."""
     ...
 def rope(x: Tensor, position, feature, source, mode = 'half', positions = None) -> Tensor:
-    """Pairs of features turned by angles that grow with the position. A table for fewer features than there are turns the first (in 'interleaved_tail' the last) and leaves the rest."""
+    """Pairs of features turned by angles that grow with the position."""
     ...
 def rope_table(positions, dim = None, theta = 10000.0, freq_factors = None, inv_freqs = None, inverse = False):
-    """Sines and cosines for rope. Angles are f32 numbers, position / theta**(2i/dim), unless inv_freqs are given."""
+    """Sines and cosines for rope: of position / theta**(2i/dim) in f32, unless inv_freqs are given."""
     ...
 def round(x: Tensor) -> Tensor:
     """The nearest whole number, the even one of two, in the type of x."""
@@ -651,7 +651,7 @@ def where(x: Tensor, mask: Tensor, other: Tensor | float) -> Tensor:
     """x where the mask is true, else other. Unlike torch, values come first, and nothing is stretched."""
     ...
 def yarn_inv_freqs(dim, theta = 10000.0, factor = 1.0, original_context = 0) -> Tensor:
-    """Radians per position of each pair after YaRN's stretch, f64, for rope_table(.., inv_freqs=..). The paper's factor on the scores is not in them."""
+    """Radians per position of each pair after YaRN's stretch, f64, for rope_table(.., inv_freqs=..)."""
     ...
 def zero_pad2d(x: Tensor, h, w, padding) -> Tensor:
     """A picture with zeros added at its edges, or with its edges cut."""

@@ -207,8 +207,8 @@ class writable(Check):
 # ---- axes
 class axis(Check):
     "The name of one axis of `of`, another one than `apart` if that is given."
-    facts = 'of', 'apart'
-    apart = None
+    facts = 'of', 'apart', 'kind'
+    apart, kind = None, InvalidShape
     def test(self, n):
         tags, other = f'{self.of}.tags', self.apart
         return f'{n} in {tags}' + (f' and {other} in {tags} and {n} != {other}' if other else '')
@@ -219,11 +219,11 @@ class axis(Check):
             raise fault(TagError, f'{n} is {v}', help=f'{n}={own!r} names an axis')
         at = axis_of(x, v)
         if self.apart and at == axis_of(x, given[self.apart]):
-            raise fault(InvalidShape, f'{self.apart} and {n} are both {x.tags[at]!r}', help='these are two axes')
+            raise fault(self.kind, f'{self.apart} and {n} are both {x.tags[at]!r}', help='these are two axes')
     def spoil(self, n, given):
         yield TagError, {n: f'{given[n]}s'}
         if len(tags := given[self.of].tags) > 1: yield TagError, {n: ' '.join(tags[:2])}
-        if self.apart: yield InvalidShape, {n: given[self.apart]}
+        if self.apart: yield self.kind, {n: given[self.apart]}
 
 
 class axes(Check):

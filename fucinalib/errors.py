@@ -132,12 +132,13 @@ def fault(kind,        # the error class
 
 
 def named(fn):
-    "Complete the faults of a function that is no operation, as operations do for themselves."
+    "Complete the faults of a function that is no operation, as operations do for themselves; a class made wrong says its own name."
+    name = fn.__name__ if not fn.__name__.endswith('init__') else fn.__qualname__.split('.')[-2]
     @wraps(fn)
     def call(*args, **kw):
         try: return fn(*args, **kw)
         except FucinaError as e:
-            e.told(fn.__name__, tensors_in(signature(fn), args, kw))
+            e.told(name, tensors_in(signature(fn), args, kw))
             raise
     return call
 

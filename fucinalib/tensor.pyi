@@ -480,7 +480,7 @@ class Tensor:
         """Every section along an axis turned in a circle by an offset of its own."""
         ...
     def rope(self, position, feature, source, mode = 'half', positions = None) -> Tensor:
-        """Pairs of features turned by angles that grow with the position. A table for fewer features than there are turns the first (in 'interleaved_tail' the last) and leaves the rest."""
+        """Pairs of features turned by angles that grow with the position."""
         ...
     def round(self) -> Tensor:
         """The nearest whole number, the even one of two, in the type of x."""

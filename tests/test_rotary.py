@@ -169,6 +169,23 @@ def test_refusals(call, kind):
     with pytest.raises(kind, match='help: '): call(fl.ones('seq d', (2, 4)))
 
 
+@pytest.mark.parametrize('call,head,help', [
+    (lambda x: AxisRange(-1), 'AxisRange: length is -1', 'whole numbers'), (lambda x: AxisRange(2, 'a'), "AxisRange: origin is 'a'", 'whole numbers'),
+    (lambda x: AxisRange(6, 10).narrowed(4, 3), 'narrowed: 4 to 7', 'count from 0'), (lambda x: AxisRange(4).write_into([0]), 'write_into: 1 places', 'np.empty(4'),
+    (lambda x: RopeTable([0], 0, 3, [[0.]], [[1.]]), 'RopeTable: 3 features do not form pairs', 'even'), (lambda x: RopeTable(2, 0, 2, [[0.]], [[1.]]), 'RopeTable: positions of shape ()', 'AxisRange(2)'),
+    (lambda x: RopeTable([0], 0, 4, [[0.]], [[1.]]), 'RopeTable: sin has the shape (1, 1)', '(1, 2)'), (lambda x: rope_table(8, 4), 'rope_table: positions of shape ()', '[8] is one'),
+    (lambda x: rope_table([0]), 'rope_table without dim', 'features'), (lambda x: rope_table([0], 4, 0.), 'rope_table: theta is 0.0', 'above 0'),
+    (lambda x: rope_table([0], 4, inv_freqs=[1.]), 'rope_table: inv_freqs of shape (1,)', '2 of them'), (lambda x: yarn_inv_freqs(4, 1.), 'yarn_inv_freqs: theta is 1.0', 'above 1'),
+    (lambda x: x.rope('d', 'd', 1e4), "rope: position and feature are both 'd'", 'two axes'), (lambda x: x.rope('seq', 'd', -1.), 'rope: source is -1.0', 'theta'),
+    (lambda x: x.rope('seq', 'd', rope_table([0, 1], 6)), "rope over 'd': 6 of 4 features", 'at most 4'), (lambda x: x.rope('seq', ['d'], 1e4, positions=[0]), "rope along 'seq': 1 positions for 2 entries", 'AxisRange(2, origin)'),
+    (lambda x: x.rope('seq', 'd', rope_table([0, 1, 2], 4)), "rope along 'seq': 3 positions for 2 entries", 'larger table'),
+    (lambda x: x.rope('seq', 'd', rope_table([0, 1], 4), positions=[2, 0]), 'rope: position 2 is not in the table', 'rope_table(')])
+def test_refusals_say_who_and_what(call, head, help):
+    "A class and its methods speak with their own names, inside an operation with the operation's."
+    with pytest.raises(FucinaError) as e: call(fl.ones('seq d', (2, 4)))
+    assert str(e.value).startswith(head) and help in str(e.value).split('help: ')[1]
+
+
 # ranges
 
 def test_axis_range():
