@@ -1,5 +1,5 @@
 """The engine's contracts: rules are checked, gradients belong to their leaf, a failed pass changes nothing, and threads lose nothing."""
-import contextvars, functools, gc, signal, sys, threading, warnings, weakref
+import contextvars, functools, gc, signal, sys, threading, tracemalloc, warnings, weakref
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -648,3 +648,237 @@ def test_a_refused_write_is_no_write():
     with pytest.raises(FucinaError): a.detach().add_(C([1.], 'e'))
     y.backward()
     assert a.grad.tolist() == [2, 4]
+
+
+# checkpoint
+
+def grads(f, leaves, seed=3):
+    "Result and gradients of f, computed with fresh gradients and the same random numbers."
+    fl.manual_seed(seed)
+    for l in leaves: l.grad = None
+    y = f()
+    (y * y).sum().backward()
+    return [y.numpy().copy()] + [None if l.grad is None else l.grad.numpy().copy() for l in leaves]
+
+def same(a, b): return all((x is None and y is None) or x is not None and y is not None and x.tobytes() == y.tobytes() for x, y in zip(a, b))
+
+def test_checkpoint_trains_what_it_captures():
+    "F19: a captured parameter, data as the only input; the result requires a gradient."
+    x, w = C([2., 3.], 'd'), V([5., 7.], 'd')
+    y = fl.checkpoint(lambda x: (x * w).sum(), x)
+    assert y.requires_grad
+    y.backward()
+    assert w.grad.tolist() == [2, 3] and not x.requires_grad
+
+def test_checkpoint_of_captured_results():
+    "F19: the inner pass must leave the rules of h to the outer one."
+    x, w = V([1., 1.], 'd'), V([3., 4.], 'd')
+    h = w * 2.
+    (fl.checkpoint(lambda x: (x * h).sum(), x) + h.sum()).backward()
+    assert w.grad.tolist() == [4, 4] and x.grad.tolist() == [6, 8] and h.grad.tolist() == [2, 2]
+
+BLOCKS = dict(inputs_only=lambda x, w, h: fl.checkpoint(lambda x, w: (x * w).tanh(), x, w), captured=lambda x, w, h: fl.checkpoint(lambda: (x * w * h).tanh()), same_twice=lambda x, w, h: fl.checkpoint(lambda a, b: a * b * w, x, x),
+              input_and_captured=lambda x, w, h: fl.checkpoint(lambda a: a * x * h, x), unused_input=lambda x, w, h: fl.checkpoint(lambda a, b: a * h, x, w), numbers=lambda x, w, h: fl.checkpoint(lambda a, n, s: a * n * w, x, 3., 'text'),
+              nested=lambda x, w, h: fl.checkpoint(lambda a: fl.checkpoint(lambda b: fl.checkpoint(lambda c: c * w, b) * h, a) * w, x), of_lists=lambda x, w, h: fl.checkpoint(lambda l: l[0] * l[1], [x, w]), view=lambda x, w, h: fl.checkpoint(lambda a: a.rename(d='e').rename(e='d'), h),
+              identity=lambda x, w, h: fl.checkpoint(lambda a: a, x), other=lambda x, w, h: fl.checkpoint(lambda a: w, x), two=lambda x, w, h: fl.checkpoint(lambda a: a * h, x) + fl.checkpoint(lambda a: a * h * w, h), chain=lambda x, w, h: fl.checkpoint(lambda a: a * w, fl.checkpoint(lambda a: a * w, x)),
+              inner_no_grad=lambda x, w, h: fl.checkpoint(lambda a: a * w * quietly(lambda: a * h), x), part=lambda x, w, h: fl.checkpoint(lambda a: a * h.select(d=0) * h.select(d=1), x))
+
+def quietly(f):
+    with fl.no_grad(): return f()
+
+@pytest.mark.parametrize('name', BLOCKS)
+@pytest.mark.parametrize('trained', ['xw', 'x', 'w', ''])
+def test_checkpoint_is_as_without(name, trained, monkeypatch):
+    "The same result, the same gradients to the bit, the same requires_grad, as if the block stood there alone."
+    x, w = [(V if c in trained else C)([1.5, -2.] if c == 'x' else [.3, .7], 'd') for c in 'xw']
+    def run(): return BLOCKS[name](x, w, w * 2.)
+    with_it, wanted = None, run().requires_grad
+    leaves = [l for l in (x, w) if l.requires_grad]
+    if wanted: with_it = grads(run, leaves)
+    monkeypatch.setattr(fl, 'checkpoint', lambda f, *args: f(*args))
+    assert run().requires_grad == wanted
+    if wanted: assert same(with_it, grads(run, leaves))
+
+def test_checkpoint_in_no_grad():
+    x, w, runs = V([1., 2.], 'd'), V([3., 4.], 'd'), []
+    def block(x): runs.append(fl.is_grad_enabled()); return x * w
+    with fl.no_grad():
+        y = fl.checkpoint(block, x)
+        assert not y.requires_grad and runs == [False]
+        with fl.enable_grad(): y = fl.checkpoint(block, x).sum()
+        y.backward()          # records again all the same
+    assert y.requires_grad and runs == [False, True, True] and x.grad.tolist() == [3, 4] and w.grad.tolist() == [1, 2]
+
+DRAWS = dict(rand=lambda: fl.rand('d', 400), randn=lambda: fl.randn('d', 400), normal=lambda: fl.normal('d', 400, mean=1., std=2.), uniform=lambda: fl.uniform('d', 400, low=-1., high=1.), gumbel=lambda: fl.gumbel('d', 400),
+             randint=lambda: fl.randint('d', 400, 0, 9).to('f32'), randperm=lambda: fl.randperm('d', 400).to('f32'), bernoulli=lambda: fl.bernoulli('d', d=400).to('f32'), permuted=lambda: fl.rand('d', 400).index_select('d', fl.randperm('d', 400)))
+
+@pytest.mark.parametrize('draw', DRAWS)
+def test_checkpoint_draws_the_same_numbers(draw, backend):
+    "F18: the gradient of x * r is r; and what is drawn afterwards is what it would be without checkpoint."
+    x = V(np.ones(400, 'f4'), 'd')
+    def follow(check):
+        fl.manual_seed(7)
+        x.grad = None
+        before = DRAWS[draw]()
+        block = lambda x: x * DRAWS[draw]() + DRAWS[draw]()
+        y = (fl.checkpoint if check else lambda f, x: f(x))(block, x)
+        after = DRAWS[draw]()
+        y.sum().backward()
+        return [t.tolist() for t in (before, y, after, x.grad, DRAWS[draw]())]
+    assert follow(True) == follow(False)
+
+def test_checkpoint_draws_nested_and_in_threads():
+    w = V(np.ones(300, 'f4'), 'd')
+    def inner(x): return x * fl.bernoulli('d', d=300).to('f32') * w
+    def outer(x, c): return c(inner, x * fl.rand('d', 300)) + c(inner, x).dropout(.5, seed=3)
+    def run(c):
+        x = V(np.ones(300, 'f4'), 'd')
+        w.grad = None
+        fl.manual_seed(5)
+        y = c(lambda x: outer(x, c), x)
+        y.sum().backward()
+        return y.tolist(), x.grad.tolist(), w.grad.tolist(), fl.rand('d', 3).tolist()
+    plain = lambda f, *args: f(*args)
+    assert run(fl.checkpoint) == run(plain)
+    x, stop = V(np.ones(300, 'f4'), 'd'), threading.Event()
+    def other():
+        while not stop.is_set(): fl.rand('d', 10)
+    t = threading.Thread(target=other); t.start()       # takes numbers from the same process stream meanwhile
+    try:
+        for _ in range(30):
+            x.grad = None
+            y = fl.checkpoint(lambda x: x * fl.rand('d', 300) * fl.rand('d', 300), x)
+            y.sum().backward()
+            assert x.grad.tolist() == y.tolist()
+    finally: stop.set(); t.join()
+
+def test_checkpoint_that_sets_the_seed():
+    "In its first run it has its effect, in the second none."
+    x = V([1., 1.], 'd')
+    def block(x): fl.manual_seed(3); return x * fl.rand('d', 2)
+    y = fl.checkpoint(block, x)
+    a = fl.rand('d', 2).tolist()
+    y.sum().backward()
+    b = fl.rand('d', 2).tolist()
+    fl.manual_seed(3)
+    assert [fl.rand('d', 2).tolist() for _ in range(3)] == [y.tolist(), a, b] and x.grad.tolist() == y.tolist()
+
+def test_checkpoint_that_is_not_the_same_twice():
+    x, w, turns = V([1., 2.], 'd'), V([3., 4.], 'd'), []
+    def once(first, then):
+        turns.clear()
+        def block(x): turns.append(1); return first(x) if len(turns) == 1 else then(x)
+        return fl.checkpoint(block, x).sum()
+    for first, then, words in ((lambda x: x * 2., lambda x: 1 / 0, 'running .* again failed: ZeroDivisionError'), (lambda x: x * 2., lambda x: x.sum('e'), 'running .* again failed: TagError'), (lambda x: x * 2., lambda x: x.sum(), 'another result'),
+                               (lambda x: x * 2., lambda x: 3., 'one tensor'), (lambda x: x * 2., lambda x: x.detach(), 'other tensors'), (lambda x: x * 2., lambda x: x * w, 'other tensors'), (lambda x: x * w, lambda x: x * 2., 'other tensors'),
+                               (lambda x: x * 2., lambda x: x * fl.rand('d', 2), 'random')):
+        y = once(first, then)
+        with pytest.raises(GradError, match=f'checkpoint.*{words}'): y.backward()
+        assert x.grad is None and w.grad is None
+    y = once(lambda x: x * 2., lambda x: x * 2. if len(turns) > 2 else 1 / 0)
+    with pytest.raises(GradError, match='checkpoint'): y.backward()
+    y.backward()            # the third run is right
+    assert x.grad.tolist() == [2, 2]
+
+def test_checkpoint_first_run_errors_are_its_own():
+    with pytest.raises(TagError, match='^sum'): fl.checkpoint(lambda x: x.sum('e'), V([1.], 'd'))
+    for f in (lambda x: (x, x), lambda x: None, lambda x: 3.):
+        with pytest.raises(GradError, match='checkpoint: the block must return one tensor(.|\n)*help:'): fl.checkpoint(f, V(1.))
+        with fl.no_grad(), pytest.raises(GradError, match='one tensor'): fl.checkpoint(f, V(1.))
+
+def test_checkpoint_keeps_what_it_reads():
+    "Written to before it runs again: an input, what it captured, through a bound method too."
+    class Layer:
+        def __init__(self): self.w, self.c = V([3., 4.], 'd'), C([1., 2.], 'd')
+        def __call__(self, x): return x * self.w * self.c
+    layer = Layer()
+    x, w = V([1., 2.], 'd'), V([3., 4.], 'd')
+    for block, written, name in ((lambda x: x * x, x, 'inputs'), (lambda x: x * w, w, 'w'), (layer, layer.w, 'w'), (layer.__call__, layer.c, 'c'), (lambda x: layer(x), layer.w, 'w')):
+        y = fl.checkpoint(block, x)
+        written.detach().mul_(1.)
+        with pytest.raises(GradError, match=f'checkpoint kept {name}, which mul_ has changed'): y.sum().backward()
+    y = fl.checkpoint(lambda x: x * w, x)
+    layer.w.detach().mul_(1.)
+    y.sum().backward()
+
+def test_checkpoint_shared_by_two_losses():
+    x, w = V([1., 2.], 'd'), V([3., 4.], 'd')
+    y = fl.checkpoint(lambda x: x * w, x)
+    (y.sum() + (y * y).sum()).backward()
+    assert x.grad.tolist() == [21, 68] and w.grad.tolist() == [7, 34]
+    h = w * 2.
+    a, b = fl.checkpoint(lambda x: (x * h).sum(), x), fl.checkpoint(lambda x: (h * h).sum(), x)
+    (a + b).backward()
+    c = fl.checkpoint(lambda x: (x * h).sum(), x)
+    with pytest.raises(BackwardAlreadyRun): c.backward()
+
+def test_checkpoint_gradcheck():
+    w = V(np.array([[.3, -.2], [.5, .9]]), 'i o')
+    assert fl.gradcheck(lambda x, w: fl.checkpoint(lambda x: fl.checkpoint(lambda x: x.dot(w, 'i').tanh(), x).sum('o') * w.sum(), x), C(np.array([[1., 2.]]), 'b i').to('f64'), w)
+
+def transformer(n, embed=16, heads=2):
+    "Parameters of n blocks."
+    shapes = dict(n1='embed', n2='embed', q='embed head d', k='embed kv_head d', v='embed kv_head d', o='head d embed', up='embed ff', gate='embed ff', down='ff embed')
+    sizes = dict(embed=embed, head=heads, kv_head=heads, d=embed // heads, ff=2 * embed)
+    rng = np.random.default_rng(0)
+    drawn = lambda k, s: rng.standard_normal([sizes[t] for t in s.split()]) / np.sqrt(embed) + (k[0] == 'n')
+    return [{k: V(drawn(k, s).astype('f4'), s) for k, s in shapes.items()} for _ in range(n)]
+
+def block(p, x):
+    "rms_norm, attention with heads, residual; rms_norm, a gated layer with dropout, residual."
+    h = x.rms_norm('embed', weight=p['n1'])
+    a = h.dot(p['q'], 'embed').permute('batch seq head d').attention(h.dot(p['k'], 'embed'), h.dot(p['v'], 'embed'), out='mix')
+    x = x + a.split('mix', 'head d', (p['q'].size('head'), p['q'].size('d'))).dot(p['o'], 'head d')
+    h = x.rms_norm('embed', weight=p['n2'])
+    return x + h.dot(p['up'], 'embed').swiglu(h.dot(p['gate'], 'embed')).dropout(.1, seed=4).dot(p['down'], 'ff')
+
+@pytest.mark.parametrize('passed', [False, True], ids=['captured', 'passed'])
+def test_checkpoint_of_transformer_blocks(passed, backend):
+    "Gradients of all parameters and of the input, equal to the bit."
+    params = transformer(3)
+    x = V(np.random.default_rng(1).standard_normal((2, 6, 16)).astype('f4'), 'batch seq embed')
+    leaves = [x] + [w for p in params for w in p.values()]
+    def run(check):
+        h = x
+        for p in params:
+            if not check: h = block(p, h)
+            elif passed: h = fl.checkpoint(lambda h, *w, p=p: block(dict(zip(p, w)), h), h, *p.values())
+            else: h = fl.checkpoint(lambda h, p=p: block(p, h), h)
+        return h
+    plain, checked = (grads(lambda: run(c), leaves) for c in (False, True))
+    assert same(plain, checked) and all(g is not None for g in plain)
+
+def test_checkpoint_memory():
+    "n blocks hold n inputs, and on the way back one block more: measured beside a run without."
+    n, d, seq = 8, 32, 256
+    params = transformer(n, d)
+    x = C(np.random.default_rng(1).standard_normal((1, seq, d)).astype('f4'), 'batch seq embed')
+    def peaks(check):
+        gc.collect(); tracemalloc.start()
+        try:
+            base, h = tracemalloc.get_traced_memory()[0], x
+            for p in params: h = fl.checkpoint(lambda h, p=p: block(p, h), h) if check else block(p, h)
+            loss = h.square().sum(); del h
+            gc.collect()
+            kept = tracemalloc.get_traced_memory()[0] - base
+            tracemalloc.reset_peak()
+            loss.backward()
+            return kept, tracemalloc.get_traced_memory()[1] - base
+        finally: tracemalloc.stop()
+    one, inputs = peaks(False)[0] / n, n * x.data.nbytes
+    kept, peak = peaks(True)
+    for w in [w for p in params for w in p.values()]: w.grad = None
+    weights = sum(w.data.nbytes for p in params for w in p.values())
+    assert kept < 1.5 * inputs and peak < inputs + 2 * one + weights + 3 * x.data.nbytes < one * n
+
+def test_checkpoint_is_seen_by_watchers():
+    x, w = V(np.ones(50, 'f4'), 'd'), V(np.ones(50, 'f4'), 'd')
+    with fl.timed():
+        y = fl.checkpoint(lambda x: (x * w).tanh(), x).sum()
+        y.backward()
+    nodes = [n for n in reach(y.node) if n.op]
+    assert [n.op.name for n in nodes] == ['sum', 'checkpoint'] and all(min(n.time) > 0 for n in nodes)
+    assert 'checkpoint' in y.graph(time=True).source and 'not timed' not in y.graph(time=True).source
+    seen = Seen()
+    with seen: fl.checkpoint(lambda x: x * w, x)
+    assert seen.heard == ['checkpoint', 'mul', 'mul!', 'checkpoint!']
