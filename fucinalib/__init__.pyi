@@ -393,7 +393,7 @@ def mul_(x: Tensor, s) -> Tensor:
     """x *= s in place; returns x."""
     ...
 def multinomial(x: Tensor, tag, out, num_samples, seed = 0, replacement = True) -> Tensor:
-    """Classes drawn in proportion to their weights, i64. Unlike torch, replacement is the default and the seed is given."""
+    """Classes drawn in proportion to their weights, i64."""
     ...
 def narrow(x: Tensor, tag, start, length) -> Tensor:
     """A range of one axis; a view. Unlike torch, start does not count from the end."""
@@ -506,7 +506,7 @@ def round(x: Tensor) -> Tensor:
     """The nearest whole number, the even one of two, in the type of x."""
     ...
 def router_topk(x: Tensor, tag, k, normalize_selected = True):
-    """The k best experts of each row, ties to the lower, with their shares of the softmax over all. No gradient."""
+    """The k best experts of a row, ties to the lower, with their shares of the softmax. No gradient."""
     ...
 def rsqrt(x: Tensor) -> Tensor:
     """1 / sqrt(x)."""
@@ -565,7 +565,7 @@ def softplus(x: Tensor) -> Tensor:
     ...
 from .exercises import solution as solution
 def sort(x: Tensor, tag, descending = False):
-    """Sorted values and where they were. The order of equal values is not promised; unlike torch, NaN is last in both directions."""
+    """Sorted values and where they were. The order of equal values is not promised."""
     ...
 def split(self: Tensor, tag, tags, shape = None, **sizes) -> Tensor:
     """One axis as several; a view. Unlike torch.split, which cuts an axis into pieces."""
@@ -611,7 +611,7 @@ def to(x: Tensor, dtype) -> Tensor:
     """A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0; unlike torch, gradients of 16-bit values are f32."""
     ...
 def topk(x: Tensor, tag, k, out = None):
-    """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over are constants, -inf at position 0."""
+    """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed."""
     ...
 def trace(x: Tensor, a, b) -> Tensor:
     """The sum of the entries where two axes have the same index; whole numbers add up in i64."""

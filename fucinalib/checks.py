@@ -17,8 +17,8 @@ from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'axes', 'new_axis', 'matches', 'like',
-           'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole',
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'matches', 'like',
+           'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
            'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
@@ -224,6 +224,27 @@ class axis(Check):
         yield TagError, {n: f'{given[n]}s'}
         if len(tags := given[self.of].tags) > 1: yield TagError, {n: ' '.join(tags[:2])}
         if self.apart: yield self.kind, {n: given[self.apart]}
+
+
+class last(Check):
+    "The name of the last axis of `of`, which has as many axes as `ranks` allows."
+    facts = 'of', 'ranks'
+    def test(self, n): return f'{self.of}.data.ndim in {self.ranks} and {self.of}.tags[-1] == {n}'
+    def say(self, n, given):
+        x, at = given[self.of], axis_of(given[self.of], given[n])
+        if x.ndim in self.ranks and at == x.ndim - 1: return
+        tag, others = x.tags[at], [t for t in x.tags if t != x.tags[at]]
+        help = self.of + f'.permute({" ".join([*others, tag])!r})' * (at < x.ndim - 1)
+        if x.ndim > max(self.ranks): help += f".contiguous().merge({others[0]!r}, {' '.join(others)!r})"
+        if x.ndim < min(self.ranks): help += ".insert_axis('row')"
+        most = 'at most ' * (len(self.ranks) > 1) + ('one axis', 'two axes')[max(self.ranks) - 1]
+        raise fault(TagError, f'{tag!r} must be the last of {most}', help=help)
+    def spoil(self, n, given):
+        x, of = given[self.of], self.of
+        yield TagError, {n: f'{given[n]}s'}
+        yield TagError, {of: wrap(x.data.reshape(*x.shape, *[1] * max(self.ranks)), (*x.tags, *'ab'[:max(self.ranks)]))}
+        if x.ndim > 1: yield TagError, {of: wrap(x.data.T, x.tags[::-1])}
+        if min(self.ranks) > 1: yield TagError, {of: wrap(x.data[0], x.tags[1:])}
 
 
 class axes(Check):
@@ -442,6 +463,21 @@ class whole(Check):
     def spoil(self, n, given):
         yield OptionTypeError, {n: 1.5}
         if self.least is not None: yield self.kind, {n: self.least - 1}
+
+
+class count(whole):
+    "How many entries of `of` along its axis `along`: at least one, at most all."
+    facts, least = ('along', 'of'), 1
+    def test(self, n):
+        x, tag = self.of, self.along
+        return f'type({n}) is int and 0 < {n} <= ({x}.data.shape[{x}.tags.index({tag})] if {tag} in {x}.tags else 0)'
+    def say(self, n, given):
+        super().say(n, given)
+        x, v, at = given[self.of], given[n], axis_of(given[self.of], given[self.along])
+        if v > x.shape[at]: raise fault(IndexOutOfBounds, f'along {x.tags[at]!r}: {v} of {x.shape[at]}', f'{n} is at most {x.shape[at]}')
+    def spoil(self, n, given):
+        yield from super().spoil(n, given)
+        yield IndexOutOfBounds, {n: given[self.of].size(given[self.along]) + 1}
 
 
 class number(Check):

@@ -391,7 +391,7 @@ class Tensor:
         """x *= s in place; returns x."""
         ...
     def multinomial(self, tag, out, num_samples, seed = 0, replacement = True) -> Tensor:
-        """Classes drawn in proportion to their weights, i64. Unlike torch, replacement is the default and the seed is given."""
+        """Classes drawn in proportion to their weights, i64."""
         ...
     def narrow(self, tag, start, length) -> Tensor:
         """A range of one axis; a view. Unlike torch, start does not count from the end."""
@@ -486,7 +486,7 @@ class Tensor:
         """The nearest whole number, the even one of two, in the type of x."""
         ...
     def router_topk(self, tag, k, normalize_selected = True):
-        """The k best experts of each row, ties to the lower, with their shares of the softmax over all. No gradient."""
+        """The k best experts of a row, ties to the lower, with their shares of the softmax. No gradient."""
         ...
     def rsqrt(self) -> Tensor:
         """1 / sqrt(x)."""
@@ -550,7 +550,7 @@ class Tensor:
         """ln(1 + exp(x)), a smooth relu whose slope is sigmoid(x). Unlike torch, no beta and no threshold."""
         ...
     def sort(self, tag, descending = False):
-        """Sorted values and where they were. The order of equal values is not promised; unlike torch, NaN is last in both directions."""
+        """Sorted values and where they were. The order of equal values is not promised."""
         ...
     def split(self, tag, tags, shape = None, **sizes) -> Tensor:
         """One axis as several; a view. Unlike torch.split, which cuts an axis into pieces."""
@@ -598,7 +598,7 @@ class Tensor:
         """The values as nested Python lists."""
         ...
     def topk(self, tag, k, out = None):
-        """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed: slots left over are constants, -inf at position 0."""
+        """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed."""
         ...
     def trace(self, a, b) -> Tensor:
         """The sum of the entries where two axes have the same index; whole numbers add up in i64."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (additive, axis, broadcasts, constant, flag, like, logical, matches, new_axis, number, one_of,
-                              positions, real, rows, together, vector, whole)
+from fucinalib.checks import (additive, axis, broadcasts, constant, count, flag, last, like, logical, matches, new_axis, number,
+                              one_of, positions, real, rows, together, vector, whole)
 from fucinalib.tensor import Tensor
 
 
@@ -232,6 +232,44 @@ def test_spoilt_positions(replacer):
     assert [k.__name__ for k in kinds[-5:]] == ['IndexOutOfBounds', 'IndexOutOfBounds', 'DTypeError', 'InvalidShape', 'TagError']
     made = [k.__name__ for k, _ in fl.registry['scatter'].mistakes]
     assert made.count('IndexOutOfBounds') == 2 and made.count('ShapeMismatch') == 3
+
+
+@pytest.fixture
+def chosen():
+    "An operation that chooses some along the last axis."
+    @op('probe', differentiable=False, attach=False, needs=[last('tag', of='x', ranks=(2,)), count('k', along='tag', of='x')])
+    def chosen_(x:Tensor, tag, k)->Tensor:
+        "x, if all is well."
+        return x.data.copy(), x.tags, ()
+    facts(chosen_, samples=[Sample('row=2 d=3', 'd', 2)])
+    yield chosen_
+    del registry['chosen_']
+
+
+FEW = [
+    (fl.TagError, dict(tag='e'), "chosen_ over 'e': there is no such axis", 'the axes are: row d'),
+    (fl.TagError, dict(tag='row'), "chosen_: 'row' must be the last of two axes", "x.permute('d row')"),
+    (fl.TagError, dict(x=V()), "chosen_: 'd' must be the last of two axes", "x.insert_axis('row')"),
+    (fl.TagError, dict(x=fl.ones('a d b', (2, 3, 4))), "chosen_: 'd' must be the last of two axes",
+     "x.permute('a b d').contiguous().merge('a', 'a b')"),
+    (fl.OptionTypeError, dict(k=1.), 'chosen_: k is 1.0', 'a whole number, at least 1'),
+    (fl.OptionTypeError, dict(k=True), 'chosen_: k is True', 'a whole number, at least 1'),
+    (fl.InvalidShape, dict(k=0), 'chosen_: k is 0', 'at least 1'),
+    (fl.IndexOutOfBounds, dict(k=4), "chosen_ along 'd': 4 of 3", 'k is at most 3'),
+]
+
+@pytest.mark.parametrize('kind,bad,head,help', FEW, ids=[f'{h} {n}' for n, (_, _, h, _) in enumerate(FEW)])
+def test_some_along_the_last_axis(chosen, kind, bad, head, help):
+    "The help makes a call that passes, for as many as there are."
+    for tag in ('d', ' d ', ['d']): chosen(X(), tag, 3); chosen(X(), tag, np.int64(1))
+    with pytest.raises(kind) as e: chosen(**dict(x=X(), tag='d', k=2) | bad)
+    assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
+    if 'x' in bad: chosen(eval(e.value.help, dict(bad)), 'd', 2)
+
+
+def test_choices_are_spoilt(chosen):
+    kinds = [kind.__name__ for kind, call in chosen.op.mistakes if pytest.raises(kind, call, chosen)]
+    assert kinds == ['TagError'] * 4 + ['OptionTypeError', 'InvalidShape', 'IndexOutOfBounds']
 
 
 def test_gradients_pass_where_nothing_is_recorded(probe):
