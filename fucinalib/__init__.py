@@ -5,7 +5,8 @@ from . import _environment                      # before NumPy
 import builtins as _builtins
 from importlib import import_module as _import
 from .errors import *
-from .errors import closest as _closest, fault as _fault
+from .elsewhere import of_module as _of_module
+from .errors import fault as _fault
 from .dtypes import bf16, f16, f32, f64, f8_e4m3, f8_e5m2, i8, i16, i32, i64, u8, u16, bool_
 from .tags import parse
 from .tensor import Tensor, copy_of, param
@@ -31,8 +32,8 @@ _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='ex
 
 def __getattr__(name):
     if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
-    near = _closest(name, [*_LATER, *(n for n in globals() if not n.startswith('_'))])
-    raise _fault(UnknownName, f'fucinalib has no {name!r}', help=f'did you mean {near!r}?' if near else 'fl.op_table() lists the operations')
+    known = [*_LATER, *(n for n in globals() if not n.startswith('_'))]
+    raise _fault(UnknownName, f'fucinalib has no {name!r}', help=_of_module(name, known))
 
 
 class _NoFunction(type(_builtins)):

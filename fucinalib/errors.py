@@ -183,7 +183,7 @@ def brief(value, most=40):
 
 def closest(name, options):
     "The option that looks most like `name`, or None."
-    found = get_close_matches(str(name), [str(o) for o in options], n=1, cutoff=0.5)
+    found = get_close_matches(str(name), [str(o) for o in options], n=1, cutoff=.6)
     return found[0] if found else None
 
 

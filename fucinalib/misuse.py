@@ -5,18 +5,11 @@ so an argument unlike all of them is named, with the comment that stands beside 
 """
 import inspect, re
 import numpy as np
+from .elsewhere import OPTIONS
 from .errors import DTypeError, InvalidShape, OptionError, brief, did_you_mean, fault
 from .tensor import Tensor
 
 __all__ = ['explain']
-
-REDUCED = 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis'
-FRESH = 'operations return a new tensor'
-
-# an option of other libraries -> what to say
-ELSEWHERE = dict(dim="axes are chosen by tag: x.{op}({tag!r})", axis="axes are chosen by tag: x.{op}({tag!r})",
-                 keepdim=REDUCED, keepdims=REDUCED, inplace=FRESH, out=FRESH)
-
 
 def explain(o,      # an operation
             error,  # what a call of it raised
@@ -37,7 +30,7 @@ def _say_signature(o, error, args, kw):
     if unknown is None: return _alone(fault(OptionError, str(error), help=shown))
     tags = args[0].tags if args and isinstance(args[0], Tensor) else ()
     known = [n for n in o.signature.parameters if n not in ('self', 'x')]
-    help = ELSEWHERE[unknown].format(op=o.name, tag=(tags or ('col',))[-1]) if unknown in ELSEWHERE else None
+    help = OPTIONS[unknown].format(op=o.name, tag=(tags or ('col',))[-1]) if unknown in OPTIONS else None
     return _alone(fault(OptionError, f'there is no option {unknown!r}', help=help or did_you_mean(unknown, known, 'the options are')))
 
 
