@@ -9,7 +9,7 @@ import numpy as np
 from .errors import IndexOutOfBounds, InvalidShape, OptionError, TagError, did_you_mean, fault
 from .tags import by_word, name_of
 
-__all__ = ['as_whole', 'read_sizes', 'factor_sizes', 'stretched_sizes', 'read_where', 'read_index', 'read_range', 'say_sizes']
+__all__ = ['as_whole', 'made_whole', 'read_sizes', 'factor_sizes', 'stretched_sizes', 'read_where', 'read_index', 'read_range', 'say_sizes']
 
 MOST = 2**60        # values; no memory holds more
 
@@ -22,6 +22,12 @@ def as_whole(n, name, least=None, kind=OptionError):
         more = '; a tensor holds at least one value' if least == 1 else ''
         raise fault(InvalidShape, f'{name} is {whole}', help=f'it must be at least {least}{more}')
     return whole
+
+
+def made_whole(name, value):
+    "The call that makes whole numbers of `value`, for a message."
+    if hasattr(value, 'tags'): return f"{name}.to('i64')"
+    return f"{name}.astype('i8')" if isinstance(value, np.ndarray) else f"np.asarray({name}).astype('i8')"
 
 
 # ---- sizes
@@ -83,7 +89,7 @@ def read_index(n, tag, i):
     try: k = operator.index(None if isinstance(i, (bool, np.bool_)) else i)
     except TypeError:
         raise fault(OptionError, f'of {tag!r}: {i!r} is not a whole number',
-                    help=f'x.slice({by_word(tag, "slice(0, 2)")}) takes a range, x.index_select({tag!r}, [0, 2]) a list') from None
+                    help=f'x.slice({by_word(tag, "slice(0, 2)")}) takes a range, x.index_select({tag!r}, [0, {n - 1}]) a list') from None
     if not -n <= k < n: raise fault(IndexOutOfBounds, f'of {tag!r}: {k} of {n}', help=f'{-n} to {n - 1}')
     return k % n
 

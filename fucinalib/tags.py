@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['MAX_RANK', 'parse', 'locate', 'axis_of', 'name_of', 'union', 'without', 'one_new', 'replaced', 'route', 'align',
-           'by_word', 'renaming', 'meeting']
+           'unused', 'by_word', 'renaming', 'meeting']
 
 # %% ../nbs/01_tags.ipynb #5ed512c1
 import re
@@ -118,6 +118,10 @@ def align(array, src, dst):
     return array if path is None else array.transpose(path[0])[path[1]]
 
 # %% ../nbs/01_tags.ipynb #6f41b56e
+def unused(name, tags):
+    "`name`, or if that is among `tags` the first of name2, name3, ... that is not."
+    return next(n for n in (name, *[f'{name}{i}' for i in range(2, MAX_RANK + 3)]) if n not in tags)
+
 def by_word(tag, value):
     "`tag=value` as a call says it, for a message; also where the tag is a Python keyword."
     return f'**{{{tag!r}: {value}}}' if iskeyword(tag) else f'{tag}={value}'

@@ -107,7 +107,8 @@ class Tensor:
 def rank_fault(array, tags):
     "The error for a number of tags that differs from the number of axes."
     n, m = array.ndim, len(tags)
-    names = ' '.join((tags + ('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e'))[:n])
+    more = [t for t in ('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e') if t not in tags]
+    names = ' '.join([*tags, *more][:n])
     return fault(InvalidShape, f'{n} {"axis" if n == 1 else "axes"} but {m} {"tag" if m == 1 else "tags"}', data=array, tags=' '.join(tags),
                  help=f'name every axis: Tensor(data, {names!r})' if n else 'a single number has no axes: Tensor(data)')
 

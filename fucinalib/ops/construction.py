@@ -17,6 +17,7 @@ from keyword import iskeyword
 import numpy as np
 from math import ceil, isfinite, prod
 from .. import kernels
+from ..arguments import made_whole
 from ..autograd import Sample, op, registry, surroundings
 from ..checks import constant, no_gradient
 from ..dtypes import F8, as_dtype
@@ -254,9 +255,10 @@ def one_hot(indices,      # whole numbers below depth: a tensor, or an array or 
            )->Tensor:
     "For each index a row of zeros with a 1 at that place. Unlike torch, real numbers."
     tags = parse(tags)
+    help = made_whole('indices', indices)
     if isinstance(indices, Tensor): indices, tags = indices.data, parse(indices.tags + tags)
     a, depth = ingest(indices), whole('one_hot', depth, 'depth', 1)
-    if a.dtype.kind not in 'iu': raise fault(DTypeError, 'one_hot: an index is a whole number', indices=a, help="indices.to('i64')")
+    if a.dtype.kind not in 'iu': raise fault(DTypeError, 'one_hot: an index is a whole number', indices=a, help=help)
     if a.ndim != len(tags) - 1: raise fault(InvalidShape, f'one_hot of indices with {a.ndim} axes: {count(len(tags), "tag")}', indices=a, tags=' '.join(tags), help="one_hot([2, 0], 'item class', 3), or one_hot(tensor, 'class', 3)")
     if a.min() < 0 or a.max() >= depth: raise fault(IndexOutOfBounds, f'one_hot: index {a.min() if a.min() < 0 else a.max()}, and {tags[-1]!r} has {depth}', help=f'indices run from 0 to {depth - 1}')
     y = np.zeros((a.size, depth), as_dtype(dtype).np)

@@ -19,7 +19,7 @@ from ..dtypes import SHORT
 from ..errors import DTypeError, GradientPreparedConv2dUnsupported, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
 from ..checks import constant, floats, mixed, whole
 from .reductions import lanes
-from ..tags import align, axis_of, parse, replaced
+from ..tags import align, axis_of, parse, replaced, unused
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/23_convolution.ipynb #6f83aa43
@@ -41,7 +41,7 @@ def places(op, n, taps, stride=1, padding=0, dilation=1, wrong=InvalidShape, **o
 # %% ../../nbs/23_convolution.ipynb #bbf2b93e
 def images(x, op):
     "x as a contiguous batch of images (n, h, w c), and its leading axes, height, width and channels."
-    if x.ndim < 3: raise fault(TagError, f'{op} of {x.ndim} axes: an image has three, channels last', x=x, help="x.insert_axis('c', -1) adds one channel")
+    if x.ndim < 3: raise fault(TagError, f'{op} of {x.ndim} axes: an image has three, channels last', x=x, help=f'x.insert_axis({unused("c", x.tags)!r}, -1) adds one channel')
     *lead, h, w, c = x.shape
     return np.ascontiguousarray(floats(x, op)).reshape(-1, h, w * c), tuple(lead), h, w, c
 
@@ -198,7 +198,7 @@ def roles(op, x, w, time, tap, groups=1):
     t, k = axis_of(x, time), axis_of(w, tap)
     time, rest = x.tags[t], [g for g in w.tags if g != w.tags[k]]
     if not 2 <= w.ndim <= 3: raise fault(TagError, f'{op}: w has {w.ndim} axes', x=x, w=w, help='tap, input and output channels; or channel and tap, one filter for each channel')
-    if x.ndim < 2: raise fault(TagError, f'{op}: x has no channels', x=x, w=w, help="x.insert_axis('c') makes a signal one channel of many")
+    if x.ndim < 2: raise fault(TagError, f'{op}: x has no channels', x=x, w=w, help=f'x.insert_axis({unused("c", x.tags)!r}) makes a signal one channel of many')
     shared = [g for g in rest if g in x.tags and g != time]
     if not shared and groups > 1 and x.ndim == 2 and w.ndim == 3: inner, outer, channel = *rest, x.tags[1 - t]
     elif len(shared) == 1: inner, outer, channel = shared[0], next((g for g in rest if g != shared[0]), None), shared[0]
@@ -391,7 +391,7 @@ def fitting(x, w, bias, stride, padding, groups):
     "Options of conv2d as pairs, and the tags of its result; an error for whatever does not fit."
     stride, padding = pair('conv2d', 'stride', stride, 1, ShapeMismatch), pair('conv2d', 'padding', padding, 0, ShapeMismatch)
     if w.ndim != 4: raise fault(TagError, f'conv2d: w has {w.ndim} axes', x=x, w=w, help="four: 'out kh kw c'")
-    if x.ndim < 3: raise fault(TagError, f'conv2d of {x.ndim} axes: an image has three, channels last', x=x, help="x.insert_axis('c', -1) adds one channel")
+    if x.ndim < 3: raise fault(TagError, f'conv2d of {x.ndim} axes: an image has three, channels last', x=x, help=f'x.insert_axis({unused("c", x.tags)!r}, -1) adds one channel')
     for a, b in zip(w.tags, x.tags[-1:] + x.tags[-3:]):
         if a in x.tags and a != b: raise fault(TagError, f'conv2d: {a!r} stands at another place in w', x=x, w=w, help="x is 'h w c' and w 'out kh kw c'; permute or rename")
     if isinstance(groups, bool) or not hasattr(groups, '__index__'): raise fault(OptionError, f'conv2d: groups is {groups!r}', help='groups is a whole number')

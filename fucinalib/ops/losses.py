@@ -13,13 +13,15 @@ __all__ = ['SMOOTHING', 'LABELS', 'CHUNK', 'PAIRED', 'rows', 'askew', 'one', 're
 from math import prod
 import numpy as np
 from .. import kernels
+from ..arguments import made_whole
 from ..autograd import Sample, facts, mode, op
 from ..checks import Check, axis, cast, constant, flag, number, one_of, real, same_type, whole
 from ..errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError,
                               fault)
 from ..kernels.losses import sure
+from .contraction import clash
 from .reductions import lanes
-from ..tags import align, locate, name_of, renaming, union, without
+from ..tags import align, locate, name_of, renaming, union, unused, without
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/19_losses.ipynb #49486ce4
@@ -35,12 +37,12 @@ def read_labels(tags, shape, tag, labels, ignore_index=None):
     at = tags.index(tag)
     rest, left, n = tags[:at] + tags[at + 1:], shape[:at] + shape[at + 1:], shape[at]
     y = _lay_labels(rest, left, tag, labels)
-    if y.dtype.kind not in 'iu': raise fault(DTypeError, f'labels of type {y.dtype}', help="labels are whole numbers: labels.to('i64')")
+    if y.dtype.kind not in 'iu': raise fault(DTypeError, f'labels of type {y.dtype}', help=f'labels are whole numbers: {made_whole("labels", labels)}')
     counts = None if ignore_index is None else y != ignore_index
     seen = y if counts is None else y[counts]
     if seen.size and (seen.min() < 0 or seen.max() >= n):
         bad = int(seen.min() if seen.min() < 0 else seen.max())
-        raise fault(IndexOutOfBounds, f'label {bad} of {n} classes', help=f'labels are 0 to {n - 1}; cross_entropy(ignore_index={bad}) leaves it out')
+        raise fault(IndexOutOfBounds, f'label {bad} of {n} classes', help=f'labels are 0 to {n - 1}; x.cross_entropy(..., ignore_index={bad}) leaves it out')
     y = y.astype('i8', copy=False).reshape(left)
     return y if counts is None else np.where(counts.reshape(left), y, -1)
 
@@ -287,7 +289,10 @@ def linear_distill(x:Tensor,          # 'row d'
                   )->Tensor:
     "Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0."
     a, w = _as_matrices(x, weight)
-    if x.ndim != 2: raise fault(TagError, 'x has two axes', help="rows and the shared axis; x.merge('row', 'batch position') makes one axis of two")
+    if x.ndim != 2:
+        row = unused('row', x.tags)
+        way = f'x.insert_axis({row!r}) makes it one row' if x.ndim < 2 else f'x.merge({row!r}, {" ".join(x.tags[:-1])!r}) makes one axis of several'
+        raise fault(TagError, 'x has two axes, rows and the shared one', help=way)
     there, number, c, p, order = _read_entries(x, weight, rows, classes, probs)
     scale = float(loss_scale) / (len(p) if reduction == 'mean' else 1)
     gx, gw = gradients = room(x, weight)()
@@ -395,6 +400,8 @@ def cosine_similarity(x:Tensor,      # any tags
                       eps,           # the product of the two lengths is at least this
                      )->Tensor:
     "The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default."
+    for t in x.tags:
+        if t in other.tags and other.size(t) != x.size(t): raise clash('cosine_similarity', x, other, t, 'other')
     y = x.dot(other, tag) / (x.norm(tag) * other.norm(tag)).clamp(min=eps)
     return y.permute(*without(union(x.tags, other.tags), (tag,))) if y.ndim > 1 else y
 

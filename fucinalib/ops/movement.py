@@ -11,7 +11,7 @@ __all__ = ['PAD2D', 'BY', 'joinable', 'compare', 'concat', 'stack', 'repeat', 'f
 import builtins, itertools, operator
 import numpy as np
 from .. import kernels
-from ..arguments import as_whole
+from ..arguments import as_whole, made_whole
 from ..autograd import Part, Sample, op
 from ..checks import constant
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault
@@ -204,7 +204,7 @@ def sections(x, op, i, offsets):
         a = ingest(offsets)
         if a.size != np.prod(sizes, dtype=int): raise fault(ShapeMismatch, f'{op}: {a.size} offsets for {np.prod(sizes, dtype=int)} sections', x=x, help='one offset per section, in the order of the other axes')
         a = a.reshape(sizes)
-    if a.dtype.kind not in 'iu': raise fault(DTypeError, f'{op}: an offset is a whole number', x=x, offsets=a, help="offsets.to('i64')")
+    if a.dtype.kind not in 'iu': raise fault(DTypeError, f'{op}: an offset is a whole number', x=x, offsets=a, help=made_whole('offsets', offsets))
     return np.expand_dims(a.astype('i8'), i)
 
 def moved_by(a, i, by, value=None):

@@ -19,7 +19,7 @@ from ..errors import (IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionE
                               UnsupportedView, fault)
 from ..kernels.movement import settle
 from .pointwise import fold
-from ..tags import align, axis_of, by_word, locate, name_of, one_new, parse, without
+from ..tags import align, axis_of, by_word, locate, name_of, one_new, parse, renaming, unused, without
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/15_structure.ipynb #eb5f1bd2
@@ -31,9 +31,9 @@ def rename(self:Tensor,  # any tags
     "The same axes under other names; a view. x.rename('a b') or x.rename(row='a')."
     x = self
     names = {name_of(x, t): new for t, new in names.items()}
-    if tags and names: raise fault(OptionError, 'all names at once, or some by name, not both', help="x.rename('a b') or x.rename(old='new')")
+    if tags and names: raise fault(OptionError, 'all names at once, or some by name, not both', help=f'x.rename({" ".join(x.tags)!r}) names all of them, {renaming("x", x.tags[0], unused("new", x.tags))} one')
     new = parse(tuple([names.get(t, t) for t in x.tags])) if names else parse(*tags)
-    if len(new) != x.ndim: raise fault(TagError, f'{len(new)} names for {x.ndim} axes', help="x.rename(old='new') renames some of them")
+    if len(new) != x.ndim: raise fault(TagError, f'{len(new)} names for {x.ndim} axes', help=f'{renaming("x", x.tags[0], unused("new", x.tags))} renames one of them' if x.tags else 'a single number has no names')
     return x.data.view(), new, (lambda g: g,)
 
 # %% ../../nbs/15_structure.ipynb #3b2a192e
