@@ -81,7 +81,8 @@ def split_gated(x:Tensor,  # any tags, real numbers
     a, at, tags = x.data, axis_of(x, tag), x.tags if out is None else replaced(x, tag, out)
     n, before, after = a.shape[at], a.shape[:at], a.shape[at + 1:]
     if n % 2:
-        raise fault(InvalidShape, f'over {x.tags[at]!r}: {n} values have no halves', help='pad or cut it')
+        head = f'over {x.tags[at]!r}: {n} values have no halves'
+        raise fault(InvalidShape, head, help='an even size; pad the axis or cut it')
     halves = a.reshape(-1, 2, n // 2 * math.prod(after))  # before the axis, the halves, the rest
     y = f(halves)
     def rule(g): return back(g.reshape(y.shape), halves).reshape(a.shape)

@@ -4,9 +4,8 @@
 
 # %% auto #0
 __all__ = ['COMPARE', 'lt', 'le', 'gt', 'ge', 'eq', 'ne', 'COMPARABLE', 'logical_and', 'logical_or', 'logical_xor', 'isnan',
-           'isinf', 'isfinite', 'any', 'all', 'tril', 'triu', 'comparison', 'compare', 'equality', 'truth',
-           'connective', 'logical_not', 'bool_operator', 'where', 'masked_fill', 'question', 'verdict', 'band_mask',
-           'band_part', 'triangle']
+           'isinf', 'isfinite', 'any', 'all', 'tril', 'triu', 'comparison', 'compare', 'truth', 'connective',
+           'logical_not', 'where', 'masked_fill', 'question', 'quantifier', 'band_mask', 'band_part', 'triangle']
 
 # %% ../../nbs/12_masks.ipynb #e6cbf431
 import numpy as np
@@ -67,11 +66,11 @@ Tensor.__lt__, Tensor.__le__, Tensor.__gt__, Tensor.__ge__ = lt, le, gt, ge
 
 COMPARABLE = Tensor, np.ndarray, np.generic, bool, int, float, list, tuple  # the last are refused
 
-def equality(compare):
+def _equality(compare):
     "`==` or `!=`: value by value with what could hold numbers; anything else is simply not equal."
     return lambda self, other: compare(self, other) if isinstance(other, COMPARABLE) else NotImplemented
 
-Tensor.__eq__, Tensor.__ne__ = equality(eq), equality(ne)
+Tensor.__eq__, Tensor.__ne__ = _equality(eq), _equality(ne)
 
 # %% ../../nbs/12_masks.ipynb #93945f49
 def truth(m):
@@ -101,7 +100,7 @@ def logical_not(x:Tensor,  # bool, or real numbers read as "not 0"
     return np.logical_not(truth(x)), x.tags, ()
 
 # %% ../../nbs/12_masks.ipynb #4a0b177d
-def bool_operator(sign, op):
+def _bool_operator(sign, op):
     "`sign` between two bool tensors; anything else is refused, with a hint at how tightly it binds."
     def method(self, other):
         kinds = [t.data.dtype.kind if isinstance(t, Tensor) else '' for t in (self, other)]
@@ -112,9 +111,9 @@ def bool_operator(sign, op):
         raise fault(DTypeError, f'{sign} is for two bool tensors', x=self, other=other, help=help)
     return method
 
-Tensor.__and__ = Tensor.__rand__ = bool_operator('&', logical_and)
-Tensor.__or__ = Tensor.__ror__ = bool_operator('|', logical_or)
-Tensor.__xor__ = Tensor.__rxor__ = bool_operator('^', logical_xor)
+Tensor.__and__ = Tensor.__rand__ = _bool_operator('&', logical_and)
+Tensor.__or__ = Tensor.__ror__ = _bool_operator('|', logical_or)
+Tensor.__xor__ = Tensor.__rxor__ = _bool_operator('^', logical_xor)
 
 @patch
 def __invert__(self:Tensor):
@@ -172,7 +171,7 @@ isinf = question('isinf', "Where x is inf or -inf.")
 isfinite = question('isfinite', "Where x is neither NaN nor inf nor -inf.")
 
 # %% ../../nbs/12_masks.ipynb #de2d0e43
-def verdict(name, doc):
+def quantifier(name, doc):
     "An operation that asks the mask x along some of its axes."
     f = getattr(np, name)
     def asked(x:Tensor,  # bool, or real numbers read as "not 0"
@@ -184,8 +183,8 @@ def verdict(name, doc):
     asked.__doc__ = f'{doc} Unlike torch, whole numbers are refused.'
     return op('mask', needs=[logical('x')], differentiable=False)(asked)
 
-any = verdict('any', "Whether some value along the tags is true.")
-all = verdict('all', "Whether every value along the tags is true.")
+any = quantifier('any', "Whether some value along the tags is true.")
+all = quantifier('all', "Whether every value along the tags is true.")
 
 # %% ../../nbs/12_masks.ipynb #2ab72f5f
 def _band(rows, cols, lower, upper):
