@@ -175,7 +175,7 @@ def div_floor(x: Tensor, other: Tensor | float) -> Tensor:
     """The quotient rounded down; the smallest number by -1 wraps to itself."""
     ...
 def div_trunc(x: Tensor, other: Tensor | float) -> Tensor:
-    """The quotient rounded towards zero, as in C; the smallest number by -1 wraps to itself."""
+    """The quotient rounded towards 0, as in C; the smallest by -1 is itself."""
     ...
 def dot(x: Tensor, w: Tensor, *over_tags, out = None, rms_norm = None, gate = None) -> Tensor:
     """Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match."""
@@ -608,7 +608,7 @@ def tanh(x: Tensor, approximate = 'none') -> Tensor:
     ...
 from .graph import timed as timed
 def to(x: Tensor, dtype) -> Tensor:
-    """A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0; unlike torch, gradients of 16-bit values are f32."""
+    """A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0."""
     ...
 def topk(x: Tensor, tag, k, out = None):
     """The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed."""

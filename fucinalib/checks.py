@@ -17,7 +17,7 @@ from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'matches', 'like',
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'integral', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'matches', 'like',
            'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
            'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
@@ -129,6 +129,19 @@ class numeric(Check):
     def spoil(self, n, given): yield DTypeError, {n: cast(given[n], '?')}
 
 
+class integral(Check):
+    "Tensors of whole numbers."
+    facts = 'else_',
+    else_ = ''      # what there is for real ones
+    def test(self, n): return f"{n}.data.dtype.kind in 'iu'"
+    def say(self, n, given):
+        x, help = given[n], f"whole numbers only: {n}.to('i64')" + (self.else_ and f', or {self.else_}')
+        if x.dtype.is_bool: help = f'{n}.logical_and(y) and so on combine truth values'
+        raise fault(DTypeError, f'of {x.dtype}', help=help)
+    def spoil(self, n, given):
+        for kind in ('f4', '?'): yield DTypeError, {n: cast(given[n], kind)}
+
+
 class logical(Check):
     "Tensors of truth values, or of real numbers, which are true where they are not 0."
     def test(self, n): return f"isinstance({n}, Tensor) and {n}.data.dtype.kind in 'bf'"
@@ -187,7 +200,7 @@ class meets(Check):
     def spoil(self, n, given):
         x, other = given[self.of], given[n]
         if not isinstance(other, Tensor): return
-        yield DTypeError, {n: cast(other, 'i8')}
+        yield DTypeError, {n: cast(other, 'i4' if x.data.dtype == 'i8' else 'i8')}
         longer = wrap(np.repeat(x.data, 3, 0)[:x.shape[0] + 1], x.tags) if x.ndim and x.shape[0] > 1 else None
         if longer is not None: yield ShapeMismatch, {n: longer}
 

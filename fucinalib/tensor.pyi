@@ -197,7 +197,7 @@ class Tensor:
         """The quotient rounded down; the smallest number by -1 wraps to itself."""
         ...
     def div_trunc(self, other: Tensor | float) -> Tensor:
-        """The quotient rounded towards zero, as in C; the smallest number by -1 wraps to itself."""
+        """The quotient rounded towards 0, as in C; the smallest by -1 is itself."""
         ...
     def dot(self, w: Tensor, *over_tags, out = None, rms_norm = None, gate = None) -> Tensor:
         """Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match."""
@@ -593,7 +593,7 @@ class Tensor:
         """The hyperbolic tangent."""
         ...
     def to(self, dtype) -> Tensor:
-        """A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0; unlike torch, gradients of 16-bit values are f32."""
+        """A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0."""
         ...
     def to_numpy(self):
         """The values as an ndarray that shares memory; read-only when the tensor is in a graph."""

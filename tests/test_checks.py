@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (additive, axis, broadcasts, constant, count, flag, last, like, logical, matches, new_axis, number,
+from fucinalib.checks import (additive, axis, broadcasts, constant, count, flag, integral, last, like, logical, matches, meets, new_axis, number,
                               one_of, positions, real, rows, together, vector, whole)
 from fucinalib.tensor import Tensor
 
@@ -270,6 +270,35 @@ def test_some_along_the_last_axis(chosen, kind, bad, head, help):
 def test_choices_are_spoilt(chosen):
     kinds = [kind.__name__ for kind, call in chosen.op.mistakes if pytest.raises(kind, call, chosen)]
     assert kinds == ['TagError'] * 4 + ['OptionTypeError', 'InvalidShape', 'IndexOutOfBounds']
+
+
+@pytest.fixture
+def counter():
+    "An operation on whole numbers that meets another operand."
+    @op('probe', attach=False, differentiable=False, needs=[integral('x', else_='x.floor()'), meets('other', of='x')])
+    def counter_(x:Tensor, other:Tensor)->Tensor:
+        "x, if all is well."
+        if other.dtype != x.dtype: raise fl.DTypeError('two types', 'one')
+        if other.shape != x.shape: raise fl.ShapeMismatch('two sizes', 'one')
+        return x.data.copy(), x.tags, ()
+    yield counter_
+    del registry['counter_']
+
+
+def test_whole_numbers(counter):
+    n = Tensor([1, 2, 3], 'd')
+    for kind in ('i64', 'u8', 'i16'): counter(n.to(kind), n.to(kind))
+    for kind, help in (('f32', "whole numbers only: x.to('i64'), or x.floor()"), ('bool', 'x.logical_and(y)')):
+        with pytest.raises(fl.DTypeError, match=f'counter_ of {kind}') as e: counter(n.to(kind), n)
+        assert help in e.value.help
+
+
+@pytest.mark.parametrize('dtype', ['i64', 'i32', 'u8'])
+def test_operands_that_do_not_meet_are_made_of_any_type(counter, dtype):
+    "The operand of another type is never of the same one."
+    facts(counter, samples=[Sample(*[lambda: Tensor([1, 2, 3], 'd', dtype)] * 2)])
+    made = [kind for kind, call in counter.op.mistakes if pytest.raises(kind, call, counter)]
+    assert made == [fl.DTypeError] * 3 + [fl.ShapeMismatch]
 
 
 def test_gradients_pass_where_nothing_is_recorded(probe):
