@@ -19,7 +19,7 @@ from ..checks import Check, axis, cast, constant, flag, number, one_of, real, sa
 from ..errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError,
                               fault)
 from ..kernels.losses import sure
-from .contraction import clash
+from .contraction import size_clash
 from .reductions import lanes
 from ..tags import align, locate, name_of, renaming, union, unused, without
 from ..tensor import Tensor, wrap
@@ -401,7 +401,7 @@ def cosine_similarity(x:Tensor,      # any tags
                      )->Tensor:
     "The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default."
     for t in x.tags:
-        if t in other.tags and other.size(t) != x.size(t): raise clash('cosine_similarity', x, other, t, 'other')
+        if t in other.tags and other.size(t) != x.size(t): raise size_clash(x, other, t, 'other')
     y = x.dot(other, tag) / (x.norm(tag) * other.norm(tag)).clamp(min=eps)
     return y.permute(*without(union(x.tags, other.tags), (tag,))) if y.ndim > 1 else y
 
