@@ -135,7 +135,8 @@ class integral(Check):
     else_ = ''      # what there is for real ones
     def test(self, n): return f"{n}.data.dtype.kind in 'iu'"
     def say(self, n, given):
-        x, help = given[n], f"whole numbers only: {n}.to('i64')" + (self.else_ and f', or {self.else_}')
+        x, all_like = given[n], all(t.dtype == given[n].dtype for t in given.values() if isinstance(t, Tensor))
+        help = f"whole numbers only: {n}.to('i64')" + (f', or {self.else_}' if self.else_ and all_like else '')
         if x.dtype.is_bool: help = f'{n}.logical_and(y) and so on combine truth values'
         raise fault(DTypeError, f'of {x.dtype}', help=help)
     def spoil(self, n, given):
