@@ -226,7 +226,7 @@ def zero_slice(x:Tensor,  # any tags
 def _read_marks(mask):
     "The mask as a bool array. EmptySelection if it marks nothing."
     m = truth(mask)
-    if m.any(): return m
+    if np.count_nonzero(m): return m
     help = 'except EmptySelection: handles it; mask.any() asks before'
     raise fault(EmptySelection, 'the mask marks nothing', help)
 
