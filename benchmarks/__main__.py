@@ -35,9 +35,11 @@ def main():
         rows = []
         for case in importlib.import_module(f'{__package__}.{family}').cases(torch):
             if given.op and given.op not in case.op: continue
-            ours, numpy, against = harness.compare(case, given.rounds)
-            slow = (against or 1) < .5 or (numpy or 1) < .9
-            print(line(case.op, str(case.size), unit(ours), times(numpy), times(against), 'slow' if slow else ''), flush=True)
+            ours, numpy, against, parts = harness.compare(case, given.rounds)
+            slow = (against or 1) < .5 or (numpy or 1) < .9 or (parts or 1) > 1.2
+            said = [f'{parts:.2f} of its parts'] if parts else []
+            if slow: said.append('slow')
+            print(line(case.op, str(case.size), unit(ours), times(numpy), times(against), '  '.join(said)), flush=True)
             rows.append((numpy, against))
         if rows: summary.append((family, len(rows), *(harness.geomean(r) for r in zip(*rows))))
     print('\n' + line('geometric mean', 'cases', '', 'numpy', 'torch', ''))

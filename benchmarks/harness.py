@@ -23,6 +23,7 @@ class Case:
     ours: Callable
     numpy: Optional[Callable] = None
     torch: Optional[Callable] = None
+    parts: tuple = ()                       # calls of which ours consists: taking turns should not cost more than their sum
 
 
 def interrupted():
@@ -60,10 +61,10 @@ def measure(rivals, rounds=ROUNDS):
 
 
 def compare(case, rounds=ROUNDS):
-    "Seconds of ours, and how many times longer NumPy and torch take (None where there is no such rival)."
-    rivals = {name: f for name in ('ours', 'numpy', 'torch') if (f := getattr(case, name))}
+    "Seconds of ours, how many times longer NumPy and torch take, and ours over the sum of its parts (None where there is no such thing)."
+    rivals = {name: f for name in ('ours', 'numpy', 'torch') if (f := getattr(case, name))} | dict(enumerate(case.parts))
     t = measure(rivals, rounds)
-    return t['ours'], *(t[name] / t['ours'] if name in t else None for name in ('numpy', 'torch'))
+    return t['ours'], *(t[name] / t['ours'] if name in t else None for name in ('numpy', 'torch')), t['ours'] / sum(t[i] for i in range(len(case.parts))) if case.parts else None
 
 
 def geomean(ratios):

@@ -1,9 +1,11 @@
 """`python -m fucinalib`: what is installed, what is used, and what would make it better."""
-import platform, sys
+import os, platform, sys
 from pathlib import Path
 import fucinalib as fl
 import numpy as np
+from fucinalib import _environment
 from fucinalib.graph import renderer
+from fucinalib.kernels.discovery import SHIPPED, broken
 from fucinalib.kernels.threads import cores
 from threadpoolctl import threadpool_info
 
@@ -22,6 +24,25 @@ def blas():
     return ', '.join(f'{lib["internal_api"]} {lib["version"]}' for lib in found) or 'of its own'
 
 
+def waiting():
+    "How long idle threads wait in a loop for more work, who said so, and what was too late"
+    products, kernels = _environment.said.values()
+    if 'too late' in products and kernels.startswith('GOMP_SPINCOUNT=0'): products += '; GOMP_SPINCOUNT=0 makes good for it'
+    yield f'after products {products}'
+    yield f'after kernels {kernels}'
+    for path in _environment.early: yield f'{os.path.basename(path)} of {_environment.owner(path)} was loaded before fucinalib and waits as it did'
+
+
+def advice(program):
+    "What would make it better"
+    if SHIPPED in broken:
+        missing = 'install the library it names (libgomp: `apt install libgomp1`, `dnf install libgomp`)' if 'cannot open shared object' in broken[SHIPPED] else 'build them again: `make kernels`'
+        yield f'the kernels are there and do not load: {missing}'
+    elif not fl.backends().keys() - {'numpy'}: yield 'compile the kernels for speed: `make kernels`, or `pip install .` again; both need g++ or clang++'
+    if _environment.late: yield f'import fucinalib before {_environment.late}, or set GOMP_SPINCOUNT=0 before Python starts: products and kernels wait for each other'
+    if not program: yield 'draw graphs: `pip install graphviz-pure`, or install Graphviz'
+
+
 def report():
     "Rows of (what, how it is)"
     backends, used, program = fl.backends(), fl.current_backend(), renderer()
@@ -30,12 +51,12 @@ def report():
     yield 'arrays', f'NumPy {np.__version__}, BLAS {blas()}'
     yield 'processor', processor()
     yield 'threads', str(fl.get_num_threads())
+    for said in waiting(): yield 'waiting', said
     for name, kernels in backends.items():
         yield name, f'{len(kernels)} of {len(backends["numpy"])} kernels' + ', in use' * (name == used)
+    for name, problem in broken.items(): yield name, f'does not load: {problem}'
     yield 'pictures', f'drawn by {Path(program).name}' if program else 'as text'
-    if backends.keys() <= {'numpy'}:
-        yield 'advice', 'compile the kernels for speed: `make kernels`, or `pip install .` again; both need g++ or clang++'
-    if not program: yield 'advice', 'draw graphs: `pip install graphviz-pure`, or install Graphviz'
+    for said in advice(program): yield 'advice', said
 
 
 if __name__ == '__main__':

@@ -1,8 +1,47 @@
-"""Imported before NumPy. Worker threads that spin after a matrix product make the next kernel ten times slower; these values end that.
+"""Imported before NumPy. How long idle threads wait for more work, which they do in a loop, on a core that others need.
 
-What the user has set stays. OpenBLAS reads its variable when NumPy loads, libgomp its own when the first kernel loads.
+Products run in OpenBLAS's threads, kernels in those of libgomp, and a program lets them take turns. OpenBLAS reads its variable when
+NumPy loads, libgomp its own when the first kernel loads. Ours first: both wait shortly. NumPy first: OpenBLAS's threads stay in their
+loop for 26 ms after each product, and a kernel's do best to sleep at once. A training step of .4 ms takes that long either way, and 30 ms
+with what libgomp does by itself. What the user has set stays.
 """
 import os, sys
 
-if 'numpy' not in sys.modules: os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
-if 'OMP_WAIT_POLICY' not in os.environ: os.environ.setdefault('GOMP_SPINCOUNT', '100000')
+said = {}       # variable -> its value and how it came to it, for `python -m fucinalib`
+early = []      # OpenMP libraries that were loaded before us: they keep what they found
+late = None     # the one of them that kernels use too, if our value comes too late for it
+
+
+def propose(name, value, hindrance=None):
+    "Set a variable that is not set, unless something is in the way."
+    who = 'from outside' if name in os.environ else 'by fucinalib'
+    if not hindrance: os.environ.setdefault(name, value)
+    said[name] = f'{name}={os.environ[name]}, set {who}' if name in os.environ else f'{name} {hindrance}'
+
+
+def openmp():
+    "Paths of the OpenMP libraries in this process; none where there is no /proc."
+    try:
+        with open('/proc/self/maps') as maps: paths = {line.split(None, 5)[5].strip() for line in maps if 'omp' in line}
+    except OSError: return []
+    return sorted(p for p in paths if os.path.basename(p).startswith(('libgomp', 'libiomp', 'libomp')))
+
+
+def owner(path):
+    "The package a library came with: site-packages/torch/lib/libgomp.so.1 is torch's."
+    _, _, within = path.partition('-packages' + os.sep)
+    return within.split(os.sep)[0].removesuffix('.libs') or 'the system'
+
+
+def arrange():
+    global late
+    numpy, policy = 'numpy' in sys.modules, 'OMP_WAIT_POLICY' in os.environ
+    if numpy: early.extend(openmp())
+    shared = next((p for p in early if os.path.basename(p).startswith('libgomp.so')), None)     # copies inside wheels have longer names
+    propose('OPENBLAS_THREAD_TIMEOUT', '4', numpy and 'too late, NumPy was loaded before')
+    propose('GOMP_SPINCOUNT', '600' if 'OPENBLAS_THREAD_TIMEOUT' in os.environ else '0',
+            'left to OMP_WAIT_POLICY' if policy else shared and f'too late, libgomp of {owner(shared)} was loaded before')
+    if ' too late' in said['GOMP_SPINCOUNT']: late = owner(shared)
+
+
+arrange()

@@ -47,11 +47,10 @@ def stale(module):
 
 def kernels():
     "Kernel name -> compiled function."
-    found = {}
+    found, old = {}, []
     for family in built():
         module = import_module(f'{__name__}.{family}')
-        if stale(module):
-            warnings.warn(f'kernels_pythran.{family} was built from an older source and is left out; build again', RuntimeWarning, stacklevel=2)
-            continue
-        found.update((name, f) for name, f in vars(module).items() if callable(f) and not name.startswith('_'))
+        if stale(module): old.append(family)
+        else: found.update((name, f) for name, f in vars(module).items() if callable(f) and not name.startswith('_'))
+    if old: warnings.warn(f'kernels built from older sources are left out: {" ".join(old)}; build again: make kernels', RuntimeWarning, stacklevel=2)
     return found

@@ -1,7 +1,8 @@
 """What every test runs under. This file is imported before NumPy."""
 import os
 
-os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # see fucinalib/_environment.py
+os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # see fucinalib/_environment.py: a test may import torch first
+os.environ.setdefault('GOMP_SPINCOUNT', '600')
 os.environ['MPLBACKEND'] = 'Agg'
 
 import pytest

@@ -14,6 +14,7 @@ from . import threads
 
 GROUP, SHIPPED = 'fucinalib.kernels', 'pythran'
 _loaded = {}                    # backend -> its functions
+broken = {}                     # backend -> why it could not be loaded
 _name, _active = None, None     # the backend in use and its functions; None until somebody needs them
 _first = None                   # the backend where nobody has chosen one
 _choices = []
@@ -35,6 +36,7 @@ def load(name):
     if name not in _loaded:
         _loaded[name] = dict(offered()[name]().kernels())
         threads.forget_runtimes()
+        threads.warn_of_spinning()
     return _loaded[name]
 
 
@@ -45,8 +47,10 @@ def try_load(name):
         if e.name == 'kernels_pythran': return {}
         problem = e
     except Exception as e: problem = e
-    warnings.warn(f'backend {name!r} could not be loaded and is left out: {type(problem).__name__}: {problem}', RuntimeWarning, stacklevel=3)
-    return _loaded.setdefault(name, {})
+    said = f'{type(problem).__name__}: {problem}'
+    if not _loaded.setdefault(name, {}): broken[name] = said
+    warnings.warn(f'backend {name!r} could not be loaded and is left out: {said}', RuntimeWarning, stacklevel=3)
+    return _loaded[name]
 
 
 def installed():

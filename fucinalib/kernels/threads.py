@@ -1,6 +1,7 @@
 """How many threads kernels and matrix products use, and the one thing that must not happen to them: a fork."""
-import os, threading
+import operator, os, threading, warnings
 from functools import cache
+from .. import _environment
 from ..errors import ForkError, OptionError, fault
 
 _wanted = None                  # threads asked for; None leaves the libraries' own default
@@ -28,12 +29,14 @@ def get_num_threads():
 
 
 def set_num_threads(n):
-    "Use `n` threads in kernels and matrix products from here on, in every thread. Results do not depend on it."
+    """Use `n` threads in kernels and matrix products from here on, in every thread.
+
+    Results of kernels do not depend on it. Of matrix products the last digits may, for BLAS cuts them by threads.
+    """
     global _wanted
     most = max(64, 4 * cores())
-    if isinstance(n, bool) or not hasattr(n, '__index__'):
-        raise fault(OptionError, f'set_num_threads: {n!r} is not a whole number', help=f'set_num_threads({cores()}) uses every processor')
-    n = n.__index__()
+    try: n = operator.index(None if isinstance(n, bool) else n)
+    except TypeError: raise fault(OptionError, 'set_num_threads: not a whole number', n=n, help=f'set_num_threads({cores()}) uses every processor') from None
     if not 1 <= n <= most:
         raise fault(OptionError, f'set_num_threads: {n} is out of range', help=f'choose 1 to {most}; this process may use {cores()} processors')
     from threadpoolctl import threadpool_limits
@@ -65,6 +68,15 @@ def forget_runtimes():
     "A backend was loaded and may have brought another OpenMP with it."
     global _openmp, _local
     _openmp, _local = None, threading.local()
+
+
+def warn_of_spinning():
+    "Products and kernels that take turns may be a hundred times slower where somebody else loaded our OpenMP and its wait is long."
+    if not _environment.late: return
+    from threadpoolctl import threadpool_info
+    if all(lib.get('threading_layer') != 'pthreads' for lib in threadpool_info() if lib['user_api'] == 'blas'): return      # products in the same threads
+    warnings.warn(f'{_environment.late} was imported before fucinalib, and its OpenMP, which kernels share, waits in a loop on processors that matrix products need: '
+                  'import fucinalib first, or set GOMP_SPINCOUNT=0 before Python starts', RuntimeWarning, stacklevel=2)
 
 
 def stranded():

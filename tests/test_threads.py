@@ -1,0 +1,234 @@
+"""Threads of products and of kernels: whoever is imported first, they do not stand in each other's way, and the report says what is set."""
+import dis, json, os, re, subprocess, sys, types
+from pathlib import Path
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib import kernels
+from fucinalib import __main__ as main
+from fucinalib.autograd import Sample, registry
+from fucinalib.errors import OptionError
+from fucinalib.kernels import discovery
+
+ROOT = Path(__file__).parents[1]
+OURS = 'OPENBLAS_THREAD_TIMEOUT', 'GOMP_SPINCOUNT', 'OMP_WAIT_POLICY', 'FUCINALIB_BACKEND'
+built = pytest.mark.skipif('pythran' not in fl.backends(), reason='kernels are not compiled here')
+
+
+def fresh(code, **env):
+    "What a fresh Python prints, and what it says on the side."
+    env = {k: v for k, v in os.environ.items() if k not in OURS} | {'PYTHONPATH': str(ROOT)} | env
+    r = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120, env=env)
+    assert r.returncode == 0, r.stderr
+    return r.stdout.strip(), r.stderr
+
+
+# import order
+
+TURNS = '''
+import fucinalib as fl, numpy as np
+from time import perf_counter as now
+rng = np.random.default_rng(0)
+draw = lambda *shape: rng.standard_normal(shape).astype('f4')
+x, w, p = draw(64, 1024), draw(1024, 64), draw(512, 512)
+def product(): x @ w
+def kernel(): fl.kernels.softmax_last(p)
+def step():
+    for _ in range(5): product(); kernel(); kernel()
+def quartile(f):
+    times = []
+    for _ in range(30):
+        start = now(); f(); times.append(now() - start)
+    return sorted(times)[7]
+step()
+print(min(quartile(step) for _ in range(3)))
+'''
+
+@built
+def test_import_order_does_not_matter():
+    "Products and kernels by turns in fresh processes. One order took 20 times as long as the other; on a busy machine one of several tries tells."
+    ratios = []
+    for _ in range(6):
+        ours, numpy = [float(fresh(first + TURNS)[0]) for first in ('', 'import numpy\n')]
+        ratios.append(max(ours, numpy) / min(ours, numpy))
+        if ratios[-1] < 3: return
+    pytest.fail(f'one order is slower by {ratios}')
+
+
+# what is set, by whom, and what was too late
+
+SAID = 'from fucinalib.__main__ import report\nfor what, how in report(): print(what, how)'
+
+def report(first='', **env):
+    out, err = fresh(first + '\nimport warnings\nwarnings.simplefilter("ignore")\n' + SAID, **env)
+    return out.split('\n')
+
+def test_report_of_what_is_set():
+    rows = report()
+    assert 'waiting after products OPENBLAS_THREAD_TIMEOUT=4, set by fucinalib' in rows
+    assert 'waiting after kernels GOMP_SPINCOUNT=600, set by fucinalib' in rows
+    assert sum(r.startswith('waiting') for r in rows) == 2 and not any('advice' in r and 'import' in r for r in rows)
+
+def test_report_of_what_the_user_set():
+    rows = report(OPENBLAS_THREAD_TIMEOUT='20', GOMP_SPINCOUNT='7')
+    assert 'waiting after products OPENBLAS_THREAD_TIMEOUT=20, set from outside' in rows
+    assert 'waiting after kernels GOMP_SPINCOUNT=7, set from outside' in rows
+    assert 'waiting after kernels GOMP_SPINCOUNT left to OMP_WAIT_POLICY' in report(OMP_WAIT_POLICY='passive')
+
+def test_report_of_numpy_first():
+    rows = report('import numpy')
+    assert 'waiting after products OPENBLAS_THREAD_TIMEOUT too late, NumPy was loaded before; GOMP_SPINCOUNT=0 makes good for it' in rows
+    assert 'waiting after kernels GOMP_SPINCOUNT=0, set by fucinalib' in rows
+
+GOMP = 'import ctypes, numpy\nctypes.CDLL("libgomp.so.1")\n'
+
+@built
+@pytest.mark.skipif(not sys.platform.startswith('linux'), reason='libgomp of Linux')
+def test_somebody_else_loaded_our_openmp():
+    "As torch does. It is said once, when the first kernel loads, and in the report; not if its wait is short already."
+    code = 'import fucinalib as fl\nx = fl.ones("d", 100_000)\nfor _ in range(3): x = x + x\nprint(x.sum().item())'
+    blas = fresh('import numpy, threadpoolctl\nprint(*{lib.get("threading_layer") for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"})')[0]
+    out, err = fresh(GOMP + code)
+    assert out == '800000.0' and err.count('was imported before fucinalib') == (1 if 'pthreads' in blas else 0)
+    assert 'imported before' not in fresh(GOMP + code, GOMP_SPINCOUNT='0')[1] + fresh('import numpy\n' + code)[1] + fresh(code)[1]
+    rows = report(GOMP)
+    assert any(r.startswith('waiting after kernels GOMP_SPINCOUNT too late, libgomp of ') for r in rows)
+    assert any(r.startswith('waiting libgomp.so') and r.endswith('was loaded before fucinalib and waits as it did') for r in rows)
+    assert any(r.startswith('advice import fucinalib before') for r in rows)
+
+
+def test_kernels_that_do_not_load(monkeypatch):
+    "Where libgomp is missing the advice is not to compile what is compiled."
+    def load(): raise ImportError('libgomp.so.1: cannot open shared object file: No such file or directory')
+    monkeypatch.setattr(discovery, '_loaded', {})
+    monkeypatch.setattr(discovery, 'broken', {})
+    monkeypatch.setattr(main, 'broken', discovery.broken)
+    monkeypatch.setattr(discovery, 'offered', lambda: {'pythran': load})
+    with pytest.warns(RuntimeWarning, match='libgomp'): rows = list(main.report())
+    assert ('pythran', 'does not load: ImportError: libgomp.so.1: cannot open shared object file: No such file or directory') in rows
+    said = [how for what, how in rows if what == 'advice']
+    assert any('apt install libgomp1' in s for s in said) and not any('compile' in s for s in said)
+
+
+# how many
+
+@pytest.mark.parametrize('n', [np.array([1, 2]), [2], 'two', 2.0, np.float32(2), object(), fl.ones('d', 2), b'2', {2}, 1j], ids=lambda n: type(n).__name__)
+def test_what_is_no_number_of_threads(n):
+    before = fl.get_num_threads()
+    with pytest.raises(OptionError, match='set_num_threads[\\s\\S]*help: '): fl.set_num_threads(n)
+    assert fl.get_num_threads() == before
+
+@pytest.mark.parametrize('n', [np.int64(2), np.array(2), np.uint8(1)])
+def test_whole_numbers_of_numpy_are_numbers_of_threads(n):
+    before = fl.get_num_threads()
+    fl.set_num_threads(n)
+    assert fl.get_num_threads() == int(n) and type(fl.get_num_threads()) is int
+    fl.set_num_threads(before)
+
+@pytest.mark.parametrize('name', [['numpy'], ('numpy',), b'numpy', 3, np.array(['numpy', 'x']), object(), fl.ones('d', 1), {}], ids=lambda n: type(n).__name__)
+def test_what_is_no_name_of_a_backend(name):
+    before = fl.current_backend()
+    with pytest.raises(OptionError, match='use_backend[\\s\\S]*help: '): fl.use_backend(name)
+    assert fl.current_backend() == before
+
+
+# what depends on it
+
+PRODUCTS = {'dot', 'add_dot', 'einsum', 'matmul', 'conv1d', 'conv2d', 'conv_transpose1d', 'linear_cross_entropy', 'linear_distill', 'dot_ternary', 'kda_recurrent', 'attention'}
+
+
+def all_code(code):
+    yield code
+    for c in code.co_consts:
+        if isinstance(c, types.CodeType): yield from all_code(c)
+
+def reaches_blas(f, seen):
+    "Whether a function, or one of the library's that it names, multiplies matrices."
+    while hasattr(f, '__wrapped__'): f = f.__wrapped__
+    if not isinstance(f, types.FunctionType) or f in seen or not f.__module__.startswith('fucinalib'): return False
+    seen.add(f)
+    for code in all_code(f.__code__):
+        if any(i.argval == 'matmul' or i.opname == 'BINARY_OP' and i.argrepr in ('@', '@=') for i in dis.get_instructions(code)): return True
+        for name in code.co_names:
+            found = [f.__globals__.get(name), getattr(kernels, name, None) if 'kernels' in code.co_names else None]
+            for g in found: found += g.values() if isinstance(g, dict) and name.isupper() else []
+            if any(g is np.matmul or callable(g) and reaches_blas(g, seen) for g in found): return True
+    return any(reaches_blas(c.cell_contents, seen) for c in f.__closure__ or () if callable(c.cell_contents))
+
+def test_the_page_names_what_blas_computes():
+    assert {name for name, o in registry.items() if reaches_blas(o.fn, set())} == PRODUCTS
+    page = json.loads((ROOT/'nbs/26_speed.ipynb').read_text())
+    text = next(text for c in page['cells'] if 'takes the threads out of it' in (text := ''.join(c['source'])))
+    assert set(re.findall(r'`(\w+)`', text)) == PRODUCTS
+
+
+@pytest.fixture
+def on_threads():
+    "f -> its results on 1, 2, 3 and again 2 threads."
+    before = fl.get_num_threads()
+    def run(f):
+        results = []
+        for n in (1, 2, 3, 2):
+            fl.set_num_threads(n)
+            results.append(f())
+        return results
+    yield run
+    fl.set_num_threads(before)
+
+
+def larger(sample, elements=40_000):
+    "The sample with all its axes longer, so that they span so many elements together."
+    sizes = dict(part.split('=') for a in [*sample.args, *sample.kw.values()] if isinstance(a, str) and '=' in a for part in a.split())
+    factor = int(np.ceil((elements / np.prod([int(n) for n in sizes.values()])) ** (1 / len(sizes))))
+    grown = lambda a: ' '.join(f'{t}={int(n) * factor}' for t, n in (part.split('=') for part in a.split())) if isinstance(a, str) and '=' in a else a
+    return Sample(*map(grown, sample.args), low=sample.low, high=sample.high, **{k: grown(v) for k, v in sample.kw.items()})
+
+def results_and_gradients(o, sample):
+    args, kw = sample.draw(seed=3, dtype='f32', requires_grad=o.differentiable)
+    ys = o.call(*args, **kw)
+    ys, found = ys if isinstance(ys, (tuple, list)) else [ys], []
+    for y in ys:
+        found.append(np.array(getattr(y, 'data', y)))
+        if getattr(y, 'node', None) is not None: y.backward(np.random.default_rng(5).standard_normal(y.shape).astype(y.data.dtype))
+    return found + [np.array(v.grad.data) for v in [*args, *kw.values()] if isinstance(v, fl.Tensor) and v.grad is not None]
+
+NOT_GROWN = {'diag', 'diag_embed', 'unbind',           # squares, and as many tensors as elements
+             'empty_like', 'pack', 'prepare_conv2d'}   # no values, no tensors
+GROWN = [(name, i) for name, o in sorted(registry.items()) for i, s in enumerate(o.samples)
+         if name not in PRODUCTS | NOT_GROWN and any(isinstance(a, str) and '=' in a for a in s.args)]
+
+@pytest.mark.parametrize('name,i', GROWN, ids=[f'{name}-{i}' for name, i in GROWN])
+def test_results_do_not_depend_on_the_number_of_threads(name, i, on_threads):
+    o = registry[name]
+    try: sample = larger(o.samples[i]); results_and_gradients(o, sample)
+    except (fl.FucinaError, ValueError): sample = o.samples[i]     # an option that goes with one size only
+    first, *rest = on_threads(lambda: results_and_gradients(o, sample))
+    for other in rest:
+        for a, b in zip(first, other, strict=True): assert a.tobytes() == b.tobytes()
+
+
+def C(*shape, seed=0, dtype='f4'): return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+def there_and_back(f, *operands):
+    "The result of f and the gradients of its operands."
+    leaves = [fl.param(a, tags) for a, tags in operands]
+    y = f(*leaves)
+    y.backward(C(*y.shape, seed=9, dtype=y.data.dtype))
+    return [np.array(y.data), *(np.array(p.grad.data) for p in leaves)]
+
+CASES = {
+    'product': lambda: there_and_back(lambda x, w: x @ w, (C(513, 513), 'row mid'), (C(513, 513, seed=1), 'mid col')),
+    'product in f64': lambda: there_and_back(lambda x, w: x.dot(w, 'mid'), (C(300, 257, dtype='f8'), 'row mid'), (C(257, 129, seed=1, dtype='f8'), 'mid col')),
+    'einsum': lambda: there_and_back(lambda x, w: x.einsum(w, 'row col'), (C(200, 513), 'row mid'), (C(513, 100, seed=1), 'mid col')),
+    'conv2d': lambda: there_and_back(lambda x, w: x.conv2d(w, padding=1), (C(40, 50, 13), 'h w c'), (C(17, 3, 3, 13, seed=1), 'out kh kw c')),
+    'attention in f64': lambda: there_and_back(lambda q, k, v: q.attention(k, v), (C(130, 2, 33, dtype='f8'), 'seq head d'), *[(C(130, 2, 33, seed=s, dtype='f8'), 'seq kv_head d') for s in (1, 2)]),
+    'blocks': lambda: there_and_back(lambda x: x.dot(fl.Tensor(C(500, 512, seed=1), 'out in').to('q8_0'), 'in'), (C(100, 512), 'row in')),
+}
+
+@pytest.mark.parametrize('name', CASES)
+def test_products_differ_in_their_last_digits_at_most(name, on_threads):
+    "And are the same every time for the same number."
+    one, two, three, again = on_threads(CASES[name])
+    for a, b in zip(two, again, strict=True): np.testing.assert_array_equal(a, b)
+    for other in (two, three):
+        for a, b in zip(one, other, strict=True): np.testing.assert_allclose(b, a, rtol=0, atol=100 * np.finfo(a.dtype).eps * np.abs(a).max())
