@@ -100,6 +100,7 @@ def test_somebody_else_loaded_our_openmp():
 def test_kernels_that_do_not_load(monkeypatch):
     "Where libgomp is missing the advice is not to compile what is compiled."
     def load(): raise ImportError('libgomp.so.1: cannot open shared object file: No such file or directory')
+    for name in '_first _name _active'.split(): monkeypatch.setattr(discovery, name, None)
     monkeypatch.setattr(discovery, '_loaded', {})
     monkeypatch.setattr(discovery, 'broken', {})
     monkeypatch.setattr(main, 'broken', discovery.broken)
