@@ -236,7 +236,7 @@ def test_concat():
     a, b = some('q4_0', 3, 64), some('q4_0', 2, 64, seed=1)
     q = BlockTensor.concat([a, b], 'out')
     assert q.shape == (5, 64) and not np.shares_memory(q.blocks, a.blocks)
-    np.testing.assert_array_equal(q.to('f32'), np.concatenate([a.to('f32'), b.to('f32')]))
+    np.testing.assert_array_equal(q.to('f32'), np.concatenate([a.to('f32').data, b.to('f32').data]))
     for parts, tag, kind in (([a, some('q4_1', 2, 64)], 'out', fl.DTypeError), ([a, b], 'in', fl.TagError), ([a, some('q4_0', 2, 96)], 'out', fl.ShapeMismatch), ([a, b.rename('row in')], 'out', fl.TagError), ([], 'out', fl.EmptySelection)):
         with pytest.raises(kind, match='help:'): BlockTensor.concat(parts, tag)
 

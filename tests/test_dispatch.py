@@ -150,6 +150,18 @@ def test_dropout_is_the_counter_generator(seed, backend):
     assert fl.ones('d', 300).dropout(.5, seed).tolist() == want
 
 
+@pytest.mark.parametrize('n', [2**63, -2**63 - 1, 2**70, -2**70])
+@pytest.mark.parametrize('op', ['max_pool2d', 'avg_pool2d', 'unfold'])
+def test_whole_numbers_beyond_64_bits(op, n, backend):
+    "Compiled code has no such number: NumPy answers as it does everywhere, or the error is ours."
+    x = fl.Tensor(np.arange(32, dtype='f4').reshape(4, 4, 2), 'h w c')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        try: got = getattr(x, op)(2, n)
+        except FucinaError as e: assert 'help: ' in str(e)
+        else: np.testing.assert_array_equal(got.data.ravel()[:2], getattr(x, op)(2, 100).data.ravel()[:2])
+
+
 # floors
 
 @pytest.mark.parametrize('names', [['attend_'], ['attend_back_'], ['attend_', 'attend_back_']], ids=' '.join)

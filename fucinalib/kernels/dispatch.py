@@ -71,6 +71,7 @@ class Kernel:
                 if not (a.flags.carray and (a.dtype is F32 or a.dtype.isnative)): a = straight(a)
                 if flat and a.ndim != 1: a = a.reshape(-1)
             elif type(a) is float or flat and type(a) is int: a = np.float32(a)
+            elif type(a) is int and a.bit_length() > 63: return self.slow(args)      # compiled code has no such number
             ready.append(a)
         if self.inplace:
             if not self.in_place(args): return self.slow(args)
