@@ -21,7 +21,7 @@ import inspect
 import numpy as np
 from ..dtypes import DType, by_name
 from ..errors import DTypeError, fault
-from .dispatch import kernel
+from .dispatch import kernel, quiet
 from ..show import FAINT, STYLE, chip
 
 # %% ../../nbs/24a_formats.ipynb #d3a782d6
@@ -336,7 +336,7 @@ def extreme(x): return np.take_along_axis(x, np.abs(x).argmax(-1)[..., None], -1
 def writer(f):
     "Make a function from numbers (blocks, elems) to fields the encoder of format `f`."
     def define(write):
-        f.write = lambda x: np.concatenate(write(x), 1)
+        f.write = quiet(lambda x: np.concatenate(write(x), 1))
         return write
     return define
 

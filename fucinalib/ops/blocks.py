@@ -16,7 +16,6 @@ from ..autograd import mode
 from ..dtypes import as_dtype
 from ..errors import (DTypeError, EmptySelection, GradientCastUnsupported, GradientQuantizedMatmulUnsupported, IndexOutOfBounds, InvalidDataLength, InvalidShape,
                               NonFiniteValue, OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, closest, did_you_mean, fault, named)
-from ..kernels.dispatch import quiet
 from ..kernels.blocks import BlockFormat, formats, multiply, packed_product, planes, tiled_back, unplane
 from .contraction import dot
 from .gated import split_gated
@@ -129,7 +128,6 @@ def quantize(self, x):
 BlockFormat.quantize = quantize
 
 # %% ../../nbs/25a_blocks.ipynb #828ed634
-@quiet
 def in_pieces(f, a):
     "f.write in pieces that stay in cache; an error if a scale is beyond what it is stored in."
     out, step = np.empty((len(a), f.bytes), np.uint8), max(1, (1 << 18) // f.elems)

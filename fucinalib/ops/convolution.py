@@ -347,7 +347,7 @@ def weight_planes(w, c):
 
 def finite(x):
     "Whether the sum of x is a number; then x holds no NaN and no infinity."
-    with np.errstate(all='ignore'): return bool(np.isfinite(kernels.sum(x, tuple(range(x.ndim)))))
+    return bool(np.isfinite(kernels.sum(x, tuple(range(x.ndim)))))
 
 def batches(n, tiles, *channels):
     "n images a few at a time: from, to, and 16 planes of their tiles for each number of channels, in memory that is used again."
