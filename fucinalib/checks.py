@@ -17,8 +17,8 @@ from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'integral', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'matches', 'like',
-           'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
+__all__ = ['Check', 'Mistake', 'real', 'numeric', 'integral', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'rank',
+           'leading', 'agrees', 'matches', 'like', 'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
            'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
@@ -34,6 +34,10 @@ class Check:
     def test(self, n): return 'False'
     def say(self, n, given): pass
     def spoil(self, n, given): return ()
+
+    def ask(self, given):
+        "Look at values that only the inside of an operation knows. For words that look again before they speak."
+        for n in self.names: self.say(n, given)
 
     def __repr__(self):
         told = [repr(' '.join(self.names))] + [f'{k}={v!r}' for k, v in self.__dict__.items() if k != 'names']
@@ -262,36 +266,104 @@ class last(Check):
 
 
 class axes(Check):
-    "Tensors that end in the axes `tags`, or have just these."
-    facts = 'tags', 'alone'
-    alone = True
-    def __init__(self, names, tags, alone=True): super().__init__(names, parse(tags), alone)
-    def test(self, n): return f'{n}.tags == {self.tags}' if self.alone else f'{n}.tags[-{len(self.tags)}:] == {self.tags}'
+    "Tensors, or lists of them that pass, with just the axes `tags`; or ending in them, after any or after those that `of` has there."
+    facts = 'tags', 'alone', 'of'
+    def __init__(self, names, tags, alone=True, of=None): super().__init__(names, parse(tags), alone and not of, of)
+    def test(self, n):
+        k = len(self.tags)
+        if self.of: return f'isinstance({n}, (list, tuple)) or getattr({n}, "tags", 0) == {self.of}.tags[:-{k}] + {self.tags}'
+        return f'{n}.tags == {self.tags}' if self.alone else f'{n}.tags[-{k}:] == {self.tags}'
     def say(self, n, given):
-        x, own, words = given[n], self.tags, ' '.join(self.tags)
-        if x.tags == own or not self.alone and x.tags[-len(own):] == own: return
-        turn = f'{n}.permute({words!r})' if set(x.tags) == set(own) else f'{n}.rename({words!r})' if x.ndim == len(own) else f'axes {words!r}'
-        raise fault(TagError, f'the axes of {n} {"are" if self.alone else "end in"} {words!r}', help=turn, **{n: x})
-    def spoil(self, n, given): yield TagError, {n: wrap(given[n].data, tuple(f'{t}s' for t in given[n].tags))}
+        x, own = given[n], self.tags
+        if not hasattr(x, 'tags'): raise no_tensor(n, x)
+        if self.of: own = given[self.of].tags[:-len(own)] + own
+        if x.tags == own or not (self.alone or self.of) and x.tags[-len(own):] == own: return
+        end = 'are' if self.alone or self.of else 'end in'
+        raise fault(TagError, f'the axes of {n} {end} {" ".join(own)!r}', help=_turn_into(n, x, own, end == 'are'), **{n: x})
+    def spoil(self, n, given):
+        if isinstance(x := given[n], Tensor): yield TagError, {n: wrap(x.data, tuple(f'{t}s' for t in x.tags))}
+
+
+def _turn_into(n, x, own, alone):
+    "The call that gives the tensor `x`, called `n`, the axes `own`, or axes that end in them, as far as it can be known."
+    words, lead = ' '.join(own), [t for t in x.tags if t not in own]
+    if set(own) <= set(x.tags) and not (alone and lead): return f'{n}.permute({" ".join([*lead, *own])!r})'
+    before = x.tags[:x.ndim - len(own)]
+    if x.ndim < len(own) or before and (alone or set(before) & set(own)): return f'axes {words!r}: Tensor(values, {words!r})'
+    return f'{n}.rename({" ".join([*before, *own])!r}) if that is what they are' + '; axes before them are batches' * (not alone)
+
+
+class rank(Check):
+    "Tensors of `least` axes, or up to `most` of them; `as_` shows one."
+    facts = 'least', 'as_', 'most', 'kind'
+    most, kind = None, TagError
+    def test(self, n): return f'{self.least} <= {n}.data.ndim <= {self.most or self.least}'
+    def say(self, n, given):
+        x, most, several = given[n], self.most or self.least, ('no axis', 'one axis', 'two axes', 'three axes', 'four axes')[self.least]
+        if self.least <= x.ndim <= most: return
+        few = f'{several} or more' if most > self.least else several
+        raise fault(self.kind, f'{n} has {few}, and this one {x.ndim}', help=f'Tensor(values, {self.as_!r})', **{n: x})
+    def spoil(self, n, given):
+        x = given[n]
+        few, more = self.least - 1, (self.most or self.least) + 1 - x.ndim
+        if few > 0: yield self.kind, {n: wrap(x.data.reshape(*x.shape[:few - 1], -1), x.tags[:few])}
+        else: yield self.kind, {n: wrap(x.data.reshape(*x.shape, *[1] * more), (*x.tags, *'pqrstuvwxyz'[:more]))}
+
+
+class leading(Check):
+    "Tensors whose first `many` axes are those of `of`."
+    facts = 'of', 'many'
+    def test(self, n):
+        x, k = self.of, self.many
+        return f'{n}.tags[:{k}] == {x}.tags[:{k}] and {n}.data.shape[:{k}] == {x}.data.shape[:{k}]'
+    def say(self, n, given):
+        x, t, k = given[self.of], given[n], self.many
+        if t.tags[:k] != x.tags[:k]:
+            own = x.tags[:k] + (t.tags[k:] if len(t.tags) >= k else ())
+            raise fault(TagError, f'the axes of {n} begin with {" ".join(x.tags[:k])!r}', help=_turn_into(n, t, own, True), **{n: t})
+        agrees(n, self.of).ask(given)
+    def spoil(self, n, given):
+        t = given[n]
+        yield TagError, {n: wrap(t.data, tuple(f'{tag}s' for tag in t.tags))}
+        yield ShapeMismatch, {n: wrap(np.repeat(t.data, 2, 0), t.tags)}
+
+
+class agrees(Check):
+    "Tensors as long as `of` along each axis they share, save `but`. Lists of them pass."
+    facts = 'of', 'but', 'kind'
+    but, kind = None, ShapeMismatch
+    def test(self, n):
+        x, shared = self.of, '' if self.but is None else f' and t != {self.but!r}'
+        lists = f'isinstance({n}, (list, tuple)) or isinstance({x}, (list, tuple))'
+        return f'{lists} or all([{x}.shape[{x}.tags.index(t)] == m for t, m in zip({n}.tags, {n}.shape) if t in {x}.tags{shared}])'
+    def say(self, n, given):
+        x, t = given[self.of], given[n]
+        for tag, m in zip(t.tags, t.shape):
+            if tag == self.but or tag not in x.tags or m == x.size(tag): continue
+            raise fault(self.kind, f'over {tag!r}: sizes differ', help=f'{tag!r} is {x.size(tag)} in {self.of} and {m} in {n}', **{n: t})
+    def spoil(self, n, given):
+        x, t = given[self.of], given[n]
+        shared = [tag for tag in getattr(t, 'tags', ()) if tag in getattr(x, 'tags', ()) and tag != self.but]
+        if isinstance(t, Tensor) and shared: yield self.kind, {n: wrap(np.repeat(t.data, 2, t.tags.index(shared[0])), t.tags)}
 
 
 class new_axis(Check):
-    "A name that no axis of `of` has, save the one it replaces."
-    facts = 'of', 'instead'
-    instead = None
+    "A name that no axis of `of` has, save the one it replaces and those `free` because they go."
+    facts = 'of', 'instead', 'free'
+    instead, free = None, ()
     def test(self, n):
-        free = f'{n} not in {self.of}.tags' + (f' or {n} == {self.instead}' if self.instead else '')
+        free = f'{n} not in {self.of}.tags' + (f' or {n} == {self.instead}' if self.instead else '') + f' or {n} in {self.free}' * bool(self.free)
         return f'type({n}) is str and {n}.isidentifier() and ({free})'
     def say(self, n, given):
         x, new = given[self.of], given[n]
         if not isinstance(new, (str, list, tuple)) or len(parse(new)) != 1:
             raise fault(TagError, f'{n} is {new!r}, which is not one name', help=f"one identifier, e.g. {n}='out'")
         name, = parse(new)
-        if name in x.tags and (self.instead is None or parse(given[self.instead]) != (name,)):
+        if name in x.tags and name not in self.free and (self.instead is None or parse(given[self.instead]) != (name,)):
             raise fault(TagError, f'the name {name!r} is taken', help=f'another name: {n}={name + "2"!r}')
     def spoil(self, n, given):
         yield TagError, {n: 'p q'}
-        if taken := [t for t in given[self.of].tags if t != given.get(self.instead)]: yield TagError, {n: taken[0]}
+        if taken := [t for t in given[self.of].tags if t not in (given.get(self.instead), *self.free)]: yield TagError, {n: taken[0]}
 
 
 class matches(Check):
@@ -386,7 +458,7 @@ class additive(broadcasts):
 
 
 class vector(Check):
-    "Tensors with the one axis `over` of `of`, as long, of the same number type."
+    "Tensors with the one axis `over` of `of`, as long, of the same number type. `over` is a parameter, or a name in quotes."
     facts = 'over', 'of'
     def test(self, n):
         x, tag = self.of, self.over
@@ -394,7 +466,7 @@ class vector(Check):
                 f'and {n}.data.dtype == {x}.data.dtype')
     def say(self, n, given):
         x, t = given[self.of], given[n]
-        tag, = parse(given[self.over])
+        tag, = parse(given.get(self.over, self.over.strip("'")))
         if not isinstance(t, Tensor) or t.tags != (tag,): raise fault(TagError, f'{n} has the one axis {tag!r}', help=f'Tensor(values, {tag!r})', **{n: t})
         if t.shape != (x.size(tag),): raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help=f'{tag!r} is {x.size(tag)} in {self.of} and {t.numel} in {n}')
         if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
@@ -529,15 +601,15 @@ class number(Check):
 
 class one_of(Check):
     "One of some words."
-    facts = 'choices', 'what'      # what: to call it by; the parameter's name if not given
-    what = None
-    def __init__(self, names, choices, what=None):
-        super().__init__(names, tuple(choices.split()) if isinstance(choices, str) else tuple(choices), what)
+    facts = 'choices', 'what', 'hint'      # what: to call it by; the parameter's name if not given. hint: what else to tell
+    what = hint = None
+    def __init__(self, names, choices, what=None, hint=None):
+        super().__init__(names, tuple(choices.split()) if isinstance(choices, str) else tuple(choices), what, hint)
     def test(self, n): return f'type({n}) is str and {n} in {self.choices}'
     def say(self, n, given):
         v = given[n]
         if not isinstance(v, str) or v not in self.choices:
-            help = did_you_mean(v, self.choices, 'it is one of')
+            help = did_you_mean(v, self.choices, 'it is one of') + f'; {self.hint}' * bool(self.hint)
             raise fault(OptionError, f'there is no {self.what or n} {shown(v)}', help=help)
     def spoil(self, n, given): yield OptionError, {n: str(given[n])[:-1] + 'x'}
 

@@ -97,7 +97,7 @@ class Tensor:
         """The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted."""
         ...
     def attention(self, k: Tensor | list, v: Tensor | list, scale = None, mask = 'causal', window = 0, bias: Tensor = None, kv_head = None, sinks: Tensor = None, lens = None, out = 'out') -> Tensor:
-        """Softmax-weighted mean of the values for each query and head; result 'seq out', heads side by side. Unlike torch, a causal band is aligned at its end. A query that sees nothing gives 0."""
+        """Softmax-weighted mean of the values for each query and head; 'seq out', heads side by side."""
         ...
     def avg_pool2d(self, kernel, stride = None, padding = 0) -> Tensor:
         """The mean of each window. Unlike torch by default, zeros beyond the border do not count."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (additive, axis, broadcasts, constant, count, flag, integral, last, like, logical, matches, meets, new_axis, number,
-                              one_of, positions, real, rows, together, vector, whole)
+from fucinalib.checks import (additive, agrees, axes, axis, broadcasts, constant, count, flag, integral, last, leading, like, logical, matches, meets, new_axis, number,
+                              one_of, positions, rank, real, rows, together, vector, whole)
 from fucinalib.tensor import Tensor
 
 
@@ -124,6 +124,58 @@ def test_what_a_choice_takes(chooser):
     chooser(x, Tensor(x.data > 0, x.tags))
     kinds = [kind for kind, call in chooser.op.mistakes if pytest.raises(kind, call, chooser)]
     assert kinds.count(fl.ShapeMismatch) == 2 and len(kinds) == 6
+
+
+@pytest.fixture
+def looker():
+    "An operation on queries and keys, with a table beside them and a name that may stand for an axis that goes."
+    @op('probe', attach=False, needs=[axes('q', 'seq d', alone=False), axes('k', 'seq d', of='q'), agrees('k', of='q', but='seq'),
+                                      rank('table', 2, 'seq key', kind=fl.InvalidShape), leading('part', 'q', 1), rank('part', 1, 'seq', most=3),
+                                      vector('sinks', "'d'", 'q'), new_axis('out', 'q', free=('d',)),
+                                      one_of('mask', 'near far', hint='a table is a bias')])
+    def looker_(q:Tensor, k:Tensor, table=None, part=None, sinks=None, out='out', mask='near')->Tensor:
+        "q, if all is well."
+        return q.data.copy(), q.tags, (lambda g: g, None)
+    facts(looker_, samples=[Sample('row=2 seq=2 d=3', 'row=2 seq=4 d=3', 'seq=2 key=4', 'row=2 seq=5', 'd=3')])
+    yield looker_
+    del registry['looker_']
+
+
+Q = lambda tags='row seq d': Tensor(np.ones((2, 2, 3), 'f4'), tags)
+UNLIKE = [
+    (fl.TagError, dict(q=Q('row d seq')), "looker_: the axes of q end in 'seq d'", "q.permute('row seq d')"),
+    (fl.TagError, dict(q=Q('row time feat')), "looker_: the axes of q end in 'seq d'", "q.rename('row seq d') if"),
+    (fl.TagError, dict(q=V()), "looker_: the axes of q end in 'seq d'", "Tensor(values, 'seq d')"),
+    (fl.TagError, dict(k=Q('row d seq')), "looker_: the axes of k are 'row seq d'", "k.permute('row seq d')"),
+    (fl.TagError, dict(k=Q('a b c')), "looker_: the axes of k are 'row seq d'", "k.rename('row seq d')"),
+    (fl.TagError, dict(k=X()), "looker_: the axes of k are 'row seq d'", "Tensor(values, 'row seq d')"),
+    (fl.ShapeMismatch, dict(k=Tensor(np.ones((2, 9, 4), 'f4'), 'row seq d')), "looker_ over 'd': sizes differ", "'d' is 3 in q and 4 in k"),
+    (fl.InvalidShape, dict(table=V()), 'looker_: table has two axes, and this one 1', "Tensor(values, 'seq key')"),
+    (fl.TagError, dict(part=V('seq', 2)), "looker_: the axes of part begin with 'row'", "part.rename('row')"),
+    (fl.ShapeMismatch, dict(part=V('row', 3)), "looker_ over 'row': sizes differ", "'row' is 2 in q and 3 in part"),
+    (fl.TagError, dict(sinks=V('e')), "looker_: sinks has the one axis 'd'", "Tensor(values, 'd')"),
+    (fl.ShapeMismatch, dict(sinks=V(n=4)), "looker_ over 'd': sizes differ", "'d' is 3 in q and 4 in sinks"),
+    (fl.TagError, dict(out='seq'), "looker_: the name 'seq' is taken", "out='seq2'"),
+    (fl.OptionError, dict(mask='fat'), "looker_: there is no mask 'fat'", "did you mean 'far'? it is one of: near far; a table is a bias"),
+]
+
+@pytest.mark.parametrize('kind,bad,head,help', UNLIKE, ids=[f'{h} {n}' for n, (_, _, h, _) in enumerate(UNLIKE)])
+def test_what_goes_beside_another(looker, kind, bad, head, help):
+    looker(Q(), Q(), out='d')
+    looker(Q(), [Q('a b c')], part=V('row', 2))
+    with pytest.raises(kind) as e: looker(**dict(q=Q(), k=Q()) | bad)
+    assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
+
+
+def test_what_goes_beside_another_is_spoiled(looker):
+    kinds = [kind for kind, call in looker.op.mistakes if pytest.raises(kind, call, looker)]
+    assert kinds.count(fl.ShapeMismatch) == 3 and kinds.count(fl.InvalidShape) == 1 and len(kinds) == 12
+
+
+def test_a_word_may_be_asked_inside():
+    whole('n', 1, 3).ask(dict(n=2))
+    axes('q', 'seq d', alone=False).ask(dict(q=Q()))
+    with pytest.raises(fl.InvalidShape, match='n is 4'): whole('n', 1, 3).ask(dict(n=4))
 
 
 @pytest.fixture

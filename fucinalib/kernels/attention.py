@@ -55,7 +55,9 @@ def product(a, b, keep):
 
 @kernel(floor=1 << 14, inplace=(0, 1))
 def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
-    "Values averaged by softmax(scale q k + bias), and the log of the sum of the exponentials: minus infinity, and a result of 0, where nothing is seen."
+    """Values averaged by softmax(scale q k + bias), and the log of the sum of the exponentials.
+
+    Minus infinity, and a result of 0, where nothing is seen."""
     t, s, g, real = q.shape[1], k.shape[1], k.shape[2], q.dtype.type
     if not in_order(owner, g): k, v, g = k[:, :, owner], v[:, :, owner], len(owner)
     q, k, v, repeat = lanes(q, g), k.swapaxes(1, 2), v.swapaxes(1, 2), q.shape[2] // g
@@ -76,13 +78,16 @@ def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
             l = l * f + p.sum(-1)
             acc = acc * f[..., None] + product(p, v[:, :, j:e], keep)
             m = new
-        out[:, i:i + n] = apart(acc / np.where(l == 0, real(1), l)[..., None], n, out[:, i:i + n].shape)
-        lse[:, i:i + n] = apart(np.where(l == 0, real(-np.inf), m + np.log(l)), n, lse[:, i:i + n].shape)
+        here = slice(i, i + n)
+        out[:, here] = apart(acc / np.where(l == 0, real(1), l)[..., None], n, out[:, here].shape)
+        lse[:, here] = apart(np.where(l == 0, real(-np.inf), m + np.log(l)), n, lse[:, here].shape)
     return out
 
 @kernel(floor=1 << 14, inplace=(0, 1, 2))
 def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, delta, *room):
-    "Gradients for q, k and v; `delta` is the sum of gy times the result, a number a head and query. Tiles of weights are made again from lse."
+    """Gradients for q, k and v; `delta` is the sum of gy times the result, a number a head and query.
+
+    Tiles of weights are made again from lse."""
     t, s, g, real, given = q.shape[1], k.shape[1], k.shape[2], q.dtype.type, not in_order(owner, k.shape[2])
     if given: k, v, g = k[:, :, owner], v[:, :, owner], len(owner)
     repeat = q.shape[2] // g
