@@ -45,6 +45,11 @@ def matrices(make, tol=1e-6):
     return SimpleNamespace(tol=tol, shapes=lambda n: [(1, n), (3, n), (n, 1), (n, 7)] if n < 10_000 else [(3, n), (n, 3)], make=make)
 
 
+def long(a): return a.astype('f8')
+
+TINY = np.float64(1e-6)
+
+
 def cubes(make, tol=1e-6):
     "A kernel on (outer, n, inner)."
     return SimpleNamespace(tol=tol, shapes=lambda n: [(1, n, 1), (2, n, 3), (3, 5, n), (n, 2, 1)], make=make)
@@ -67,10 +72,10 @@ def by_number(*more):
 
 SAMPLES = dict(
     topk_last=matrices(lambda s, shape: [s.coarse(*shape), min(3, shape[1])]),
-    rms_norm=matrices(lambda s, shape: [s.mild(*shape), 1e-6], tol=2e-5), rms_norm_weighted=matrices(lambda s, shape: [s.mild(*shape), s.any(shape[1]), 1e-6], tol=2e-5),
-    rms_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), np.abs(s.unit(shape[0])) + 1], tol=2e-4),
-    layer_norm=matrices(lambda s, shape: [s.unit(*shape), s.unit(shape[1]), s.unit(shape[1]), 1e-2], tol=2e-4),
-    layer_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), s.unit(shape[0]), np.abs(s.unit(shape[0])) + 1], tol=2e-4),
+    rms_norm=matrices(lambda s, shape: [s.mild(*shape), TINY], tol=2e-5), rms_norm_weighted=matrices(lambda s, shape: [s.mild(*shape), s.any(shape[1]), TINY], tol=2e-5),
+    rms_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), long(np.abs(s.unit(shape[0])) + 1)], tol=2e-4),
+    layer_norm=matrices(lambda s, shape: [s.unit(*shape), s.unit(shape[1]), s.unit(shape[1]), np.float64(1e-2)], tol=2e-4),
+    layer_norm_backward=matrices(lambda s, shape: [s.unit(*shape), s.unit(*shape), s.unit(shape[1]), long(s.unit(shape[0])), long(np.abs(s.unit(shape[0])) + 1)], tol=2e-4),
     index_add_=cubes(lambda s, shape: [s.mild(*shape), s.rng.integers(0, shape[1], 5), s.mild(shape[0], 5, shape[2])], tol=2e-5),
     take_along=by_number(), scatter_add_=by_number('source'), scatter_=by_number('source'),
     maximum=flat('coarse coarse'), minimum=flat('coarse coarse'), pow=flat('positive any'),
@@ -124,8 +129,8 @@ SAMPLES.update(masked_sum_last=masked_row, masked_sum_mid=masked_cube, masked_ma
 for form, kind in (('last', matrices), ('mid', cubes)):
     SAMPLES.update({f'{name}_{form}': kind(make, tol) for name, make, tol in (
         ('masked_spread', lambda s, shape: [chosen(s, shape), s.any(*without(shape))], 0),
-        ('moments', lambda s, shape: [s.unit(*shape)], 2e-5), ('deviations', lambda s, shape: [s.any(*shape), s.any(*without(shape)), s.any(*without(shape))], 1e-6),
-        ('abs_sum', lambda s, shape: [s.mild(*shape)], 2e-4), ('square_sum', lambda s, shape: [s.mild(*shape)], 2e-4),
+        ('moments', lambda s, shape: [s.unit(*shape)], 2e-5), ('deviations', lambda s, shape: [s.any(*shape), long(s.any(*without(shape))), long(s.any(*without(shape)))], 1e-6),
+        ('abs_sum', lambda s, shape: [s.mild(*shape)], 2e-4), ('length', lambda s, shape: [s.mild(*shape)], 2e-5),
         ('prod', lambda s, shape: [1 + s.unit(*shape) / 100], 1e-6), ('prod_back', lambda s, shape: [1 + s.unit(*shape) / 100, s.unit(*without(shape))], 1e-6),
         ('cumsum', lambda s, shape: [s.any(*shape)], 0), ('cumsum_back', lambda s, shape: [s.any(*shape)], 0), ('cumprod', lambda s, shape: [s.any(*shape)], 0),
         ('cumprod_back', lambda s, shape: [s.any(*shape), s.any(*shape), s.any(*shape)], 0),
@@ -135,6 +140,15 @@ for form, kind in (('last', matrices), ('mid', cubes)):
              (f'recurrence_back_{form}', kind(lambda s, shape, once=once: [s.any(*shape), once(s, shape)], tol=0)),
              (f'prod_back_{form}', kind(lambda s, shape: [s.rng.integers(-1, 2, shape).astype('f4'), s.unit(*without(shape))]))]
 SAMPLES['segment_sum'] = cubes(lambda s, shape: [s.mild(*shape), np.sort(np.r_[0, s.rng.integers(0, shape[1] + 1, 4), shape[1]])], tol=2e-5)
+
+# rows far from 0, and rows whose squares f32 cannot hold
+far_away = lambda s, shape: [1000 + s.unit(*shape)]
+MORE += [('moments_last', matrices(far_away, 2e-5)), ('moments_mid', cubes(far_away, 2e-5))]
+for power in (100, -100):
+    some = lambda s, shape, power=power: np.ldexp(s.unit(*shape) + 2, power)
+    MORE += [('length_last', matrices(lambda s, shape, some=some: [some(s, shape)], 2e-6)), ('length_mid', cubes(lambda s, shape, some=some: [some(s, shape)], 2e-6)),
+             ('rms_norm', matrices(lambda s, shape, some=some: [some(s, shape), np.float64(0)], 2e-6)), ('rms_norm_weighted', matrices(lambda s, shape, some=some: [some(s, shape), s.unit(shape[1]), np.float64(0)], 2e-6)),
+             ('layer_norm', matrices(lambda s, shape, some=some: [some(s, shape), s.unit(shape[1]), s.unit(shape[1]), TINY * 1e-70], 2e-5))]
 
 # quantised blocks: few rows, whole blocks
 from fucinalib.kernels import blocks as q

@@ -138,3 +138,102 @@ def test_twenty_million_ones(name, either, monkeypatch):
                gemv=lambda: fl.Tensor(ones(), 'row col').dot(fl.ones('row', row=n), 'row').numpy(), repeat=lambda: slope(p, p.repeat('row', n), 1),
                index_select=lambda: slope(p, p.index_select('row', np.zeros(n, 'i8')), 1))[name]()
     assert got == n
+
+
+# lengths and distances from the mean: what an operation gives for rows of numbers, however large, small or far from 0 these are. The right value is
+# computed in f64 from numbers near 1; what was multiplied by 2**100 on the way in is divided by it again.
+
+rng = np.random.default_rng(0)
+NUMBERS = dict(plain=rng.standard_normal(16), two=[0, 2], pair=[3, 4, 0, 0], mean=1000 + np.arange(16) / 1000, far=1e6 + np.arange(16), outlier=[1e4, *rng.standard_normal(99)], first=[1e6, *rng.standard_normal(99)], zeros_first=[0, 0, 0, 1, 2])
+SCALES = [('f4', 0), ('f4', 100), ('f4', -100), ('f4', 120), ('f4', -120), ('f8', 0), ('f8', 664), ('f8', -664)]
+
+def normed(b, g, eps, centred, power=0, ddof=0, out=0, mean=True):
+    "Value and gradient of (b - mean) / (sqrt(sum of squares / n + eps) + out), or of the root alone where g is a number a row; what a gradient of 1 may be at most."
+    n = b.shape[1]
+    d = b - b.mean(1, keepdims=True) if centred else b
+    near = n - ddof if mean else 1
+    root = np.sqrt((d * d).sum(1, keepdims=True) / near + eps)
+    if g.ndim == 1: return root[:, 0], d / (near * root) * g[:, None], 0
+    s = root + out
+    h = d / s
+    slope = g / s - d * (g * d).sum(1, keepdims=True) / (s * s * root * near)
+    return h, slope - slope.mean(1, keepdims=True) if centred else slope, 1 / s.min()
+
+SPANS = dict(       # operation, right value and gradient, power of the scale in the value
+    norm=(lambda x: x.norm('d'), lambda b, g: normed(b, g, 0, False, mean=False), 1), std=(lambda x: x.std('d'), lambda b, g: normed(b, g, 0, True), 1), std_1=(lambda x: x.std('d', ddof=1), lambda b, g: normed(b, g, 0, True, ddof=1), 1),
+    rms_norm=(lambda x: x.rms_norm('d', eps=0), lambda b, g: normed(b, g, 0, False), 0), layer_norm=(lambda x: x.layer_norm('d', eps=0), lambda b, g: normed(b, g, 0, True), 0),
+    rms_norm_weight=(lambda x: x.rms_norm('d', eps=0, weight=ones_like_row(x)), lambda b, g: normed(b, g, 0, False), 0),
+    standardize=(lambda x: x.standardize('d', ddof=1), lambda b, g: normed(b, g, 0, True, ddof=1), 0), standardize_inside=(lambda x: x.standardize('d', eps_mode='inside_sqrt'), lambda b, g: normed(b, g, 0, True), 0),
+    group_norm=(lambda x: x.permute('d t').group_norm('t', x.size('t'), eps=0).permute('t d'), lambda b, g: normed(b, g, 0, True), 0),
+    l2_normalize=(lambda x: x.l2_normalize('d', eps=0), lambda b, g: normed(b, g, 0, False, mean=False), 0))
+
+def ones_like_row(x): return fl.Tensor(np.ones(x.size('d'), x.data.dtype), 'd')
+
+def close(got, want, tol, scale=0): np.testing.assert_allclose(got, want, rtol=tol, atol=tol * max(np.abs(want).max(), scale))
+
+@pytest.mark.parametrize('kind,dtype,power', [(k, t, p) for k in NUMBERS for t, p in SCALES if abs(p) != 120 or k in ('plain', 'two', 'pair')])
+@pytest.mark.parametrize('name', SPANS)
+def test_lengths_and_distances(name, kind, dtype, power, backend):
+    op, right, grows = SPANS[name]
+    for rows, repeat in ((3, 1), (2, 40_000 // len(NUMBERS[kind])) if dtype == 'f4' and power in (0, 100) and name in ('std', 'norm', 'layer_norm') else (1, 7)):
+        a = np.tile(np.asarray(NUMBERS[kind], 'f4').astype(dtype), (rows, repeat))
+        for tags in ('t d', 'd t'):
+            x = fl.param(np.ldexp(a if tags == 't d' else a.T, power).astype(dtype), tags)
+            y = op(x)
+            g = rng.uniform(.5, 1.5, [x.size(t) for t in y.tags])
+            y.backward(g.astype(dtype))
+            value, slope, most = right(a.astype('f8'), g if y.tags in (('t',), ('t', 'd')) else g.T)
+            tol = (5e-6 if repeat < 1000 else 2e-5) if dtype == 'f4' else 1e-9
+            close(np.ldexp(y.numpy().astype('f8'), -power * grows) if y.tags != ('d', 't') else y.numpy().T, value, tol)
+            close(np.ldexp((x.grad.numpy() if tags == 't d' else x.grad.numpy().T).astype('f8'), power * (1 - grows)), slope, tol, most)
+
+
+@pytest.mark.parametrize('dtype,power', [(t, p) for t, p in SCALES if p >= 0 or abs(p) < 120])
+@pytest.mark.parametrize('other', [0, 1, -1])
+def test_cosine_similarity(dtype, power, other, backend):
+    "Its value has no scale, its gradient the inverse one."
+    a, b = rng.standard_normal((2, 5, 16))
+    def run(a, b, eps=0.):
+        x, y = fl.param(a, 'a d'), fl.param(b, 'b d')
+        z = x.cosine_similarity(y, 'd', eps)
+        z.backward(np.ones((5, 5), a.dtype))
+        return [z.numpy().astype('f8')] + [p.grad.numpy().astype('f8') for p in (x, y)]
+    a, b = a.astype(dtype).astype('f8'), b.astype(dtype).astype('f8')
+    lengths = [np.sqrt((v * v).sum(1, keepdims=True)) for v in (a, b)]
+    u, v = a / lengths[0], b / lengths[1]
+    want = u @ v.T, (v.sum(0) - u * (u @ v.T).sum(1, keepdims=True)) / lengths[0], (u.sum(0) - v * (u @ v.T).sum(0)[:, None]) / lengths[1]
+    got = run(np.ldexp(a, power).astype(dtype), np.ldexp(b, power * other).astype(dtype))
+    for x, y, p in zip(got, want, (0, power, power * other)): close(np.ldexp(x, p), y, 1e-6 if dtype == 'f4' else 1e-12)
+
+def test_cosine_similarity_keeps_its_least_product(backend):
+    C = lambda *v: fl.Tensor(f4([v]).repeat(2, 0), 'r d')
+    near = lambda got, want: np.testing.assert_allclose(got.numpy(), [want] * 2, rtol=1e-5, atol=1e-38)
+    near(C(3e37, 4e37).cosine_similarity(C(0, 0), 'd', 1e-8), 0)
+    near(C(3e-30, 4e-30).cosine_similarity(C(3e-30, 4e-30), 'd', 1e-60), 1)
+    near(C(3e-30, 4e-30).cosine_similarity(C(3e20, 4e20), 'd', 1e-8), 2.5e-9 / 1e-8)
+    near(C(3e-30, 4e-30).cosine_similarity(C(3e-10, 4e-10), 'd', 1.), 0)
+
+
+CONSTANT = dict(layer_norm=lambda x: x.layer_norm('d'), layer_norm_weight=lambda x: x.layer_norm('d', weight=ones_like_row(x), bias=ones_like_row(x) * 0), standardize=lambda x: x.standardize('d', eps=1e-5), standardize_ddof=lambda x: x.standardize('d', ddof=1, eps=1e-5),
+                standardize_inside=lambda x: x.standardize('d', eps=1e-5, eps_mode='inside_sqrt'), group_norm=lambda x: x.permute('d t').group_norm('t', x.size('t')).permute('t d'))
+EPS = dict(standardize=1e-5, standardize_ddof=1e-5)
+
+@pytest.mark.parametrize('value,n', [(7, 3), (10000.3, 7), (1000.1, 3), (.1, 200), (-3e30, 5), (1e-30, 1000), (16777215, 40_000), (0, 33)])
+@pytest.mark.parametrize('dtype', ['f4', 'f8'])
+@pytest.mark.parametrize('name', CONSTANT)
+def test_constant_rows(name, value, n, dtype, backend):
+    "They have no spread: the result is exactly 0, and the gradient is what arrives less its mean, over what eps leaves to divide by."
+    x = fl.param(np.full((3, n), value, dtype), 't d')
+    y = CONSTANT[name](x)
+    assert (y.numpy() == 0).all()
+    g = rng.standard_normal((3, n)).astype(dtype)
+    y.backward(g)
+    want = (g - g.mean(1, keepdims=True, dtype='f8')) / EPS.get(name, 1e-5**.5)
+    close(x.grad.numpy(), want, 2e-6)
+
+@pytest.mark.parametrize('name', ['norm', 'std', 'var'])
+def test_slope_of_no_spread_is_zero(name, backend):
+    x = fl.param(np.full((3, 50), 0 if name == 'norm' else 10000.3, 'f4'), 't d')
+    y = getattr(x, name)('d')
+    y.sum().backward()
+    assert (y.numpy() == 0).all() and (x.grad.numpy() == 0).all()

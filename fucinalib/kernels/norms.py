@@ -1,43 +1,47 @@
-"""Rows brought to one mean and one size: (rows, n). `w` and `b` are one weight and one offset per column."""
+"""Rows brought to one mean and one size: (rows, n). `w` and `b` are one weight and one offset per column. Means and factors of the rows are f64."""
 import numpy as np
 from .dispatch import kernel
-from .reductions import sum_last, sum_mid
+from .moments import deviate, moments, sizes
+from .reductions import column_sum, sum_last
 
 
-def with_rows(n): return lambda x, *rest: [(x.shape, x.dtype)] + [(x.shape[:1], x.dtype)] * n
+def with_rows(n): return lambda x, *rest: [(x.shape, x.dtype)] + [(x.shape[:1], np.float64)] * n
 def with_columns(n): return lambda g, x, *rest: [(x.shape, x.dtype)] + [(x.shape[1:], x.dtype)] * n
-def mean(x): return sum_last(x) * x.dtype.type(1 / x.shape[1])
-def columns(x): return sum_mid(x[None])[0]
+def mean(x): return (sum_last(x) * x.dtype.type(1 / x.shape[1]))[:, None]
+def factor(size, n, eps): return 1 / np.hypot(size / n**.5, eps**.5)
 
 
 @kernel(floor=64, out=with_rows(1))
 def rms_norm(x, eps):
     "Each row over the root of its mean square plus eps, and what it was multiplied by."
-    r = 1 / np.sqrt(mean(np.multiply(x, x)) + x.dtype.type(eps))
-    return x * r[:, None], r
+    r = factor(sizes(x, eps), x.shape[1], eps)
+    return deviate(x, r), r
 
 @kernel(floor=64, out=with_rows(1))
 def rms_norm_weighted(x, w, eps):
     "As rms_norm, times w."
     y, r = rms_norm.kernel.twin(x, eps)
-    return y * w, r
+    y *= w
+    return y, r
 
 @kernel(floor=64, out=with_columns(1))
 def rms_norm_backward(g, x, w, r):
     "Gradients of rms_norm_weighted for x and w."
-    h, gw = x * r[:, None], g * w
-    return (gw - h * mean(gw * h)[:, None]) * r[:, None], columns(g * h)
+    h, gw = deviate(x, r), g * w
+    return deviate(gw - h * mean(gw * h), r), column_sum(g * h)
 
 @kernel(floor=64, out=with_rows(2))
 def layer_norm(x, w, b, eps):
     "Each row less its mean, over the root of its variance plus eps, times w plus b; the means and what was multiplied by."
-    m = mean(x)
-    d = x - m[:, None]
-    r = 1 / np.sqrt(mean(np.multiply(d, d)) + x.dtype.type(eps))
-    return d * r[:, None] * w + b, m, r
+    m, size = moments(x, eps)
+    r = factor(size, x.shape[1], eps)
+    y = deviate(x, r, m)
+    y *= w
+    y += b
+    return y, m, r
 
 @kernel(floor=64, out=with_columns(2))
 def layer_norm_backward(g, x, w, m, r):
     "Gradients of layer_norm for x, w and b."
-    h, gw = (x - m[:, None]) * r[:, None], g * w
-    return (gw - mean(gw)[:, None] - h * mean(gw * h)[:, None]) * r[:, None], columns(g * h), columns(g)
+    h, gw = deviate(x, r, m), g * w
+    return deviate(gw - mean(gw) - h * mean(gw * h), r), column_sum(g * h), column_sum(g)

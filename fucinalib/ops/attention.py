@@ -227,7 +227,9 @@ def relpos_shift(x:Tensor,   # ends in query and distance
 # %% ../../nbs/22_attention.ipynb #652636e5
 def _unit_rows(a):
     "Vectors along the last axis over their lengths, which count as 1e-12 at least."
-    return a / np.maximum(np.sqrt(np.square(a).sum(-1, keepdims=True)), a.dtype.type(1e-12))
+    rows = np.ascontiguousarray(a).reshape(-1, a.shape[-1])
+    factor = 1 / np.maximum(kernels.length_last(rows), 1e-12)
+    return kernels.deviations_last(rows, np.zeros(len(rows)), factor).reshape(a.shape)
 
 _kda_axes = [rank('q k v g_raw', 3, 'seq head k'), rank('beta_raw', 2, 'seq head'),
              leading('k g_raw', 'q', 3), leading('v beta_raw', 'q', 2)]

@@ -329,7 +329,7 @@ def normalised(p, x, tag, rms_norm):
     if not isinstance(weight, Tensor) or weight.tags != (tag,): raise fault(TagError, f'dot: the weight of rms_norm has the one axis {tag!r}', x=x, w=p, weight=weight, help=f"Tensor(values, {tag!r})")
     if weight.shape != x.shape[1:]: raise fault(ShapeMismatch, f'dot: rms_norm over {tag!r}: sizes differ', x=x, w=p, weight=weight, help=f'{tag!r} is {x.shape[1]} in x')
     p.refuse_graph(x=x, w=p, weight=weight)
-    return kernels.rms_norm(x.data, float(eps))[0] * weight.data
+    return kernels.rms_norm(x.data, np.float64(eps))[0] * weight.data
 
 # %% ../../nbs/25a_blocks.ipynb #be7f5a58
 def gelu_gated(p, x, gate):

@@ -6,8 +6,8 @@
 __all__ = ['SMOOTHING', 'LABELS', 'CHUNK', 'PAIRED', 'rows', 'askew', 'one', 'reduction', 'read_labels', 'labelled', 'Rows',
            'combine', 'uncombine', 'cross_entropy', 'nll_loss', 'chunks', 'send_back', 'linear_losses', 'weighted',
            'room', 'times', 'linear_cross_entropy', 'distill_losses', 'linear_distill', 'target_of', 'paired',
-           'mse_loss', 'huber_loss', 'unsure', 'bce_loss', 'kl_target', 'kl_log_target', 'kl_div', 'cosine_similarity',
-           'couples']
+           'mse_loss', 'huber_loss', 'unsure', 'bce_loss', 'kl_target', 'kl_log_target', 'kl_div', 'far', 'nearer',
+           'cosine_similarity', 'couples']
 
 # %% ../../nbs/19_losses.ipynb #793be8a5
 from math import prod
@@ -391,6 +391,18 @@ def kl_div(x:Tensor,          # logarithms of probabilities, any tags
     held, f, dt = (kernels.exp, kernels.kl_div_log, kl_log_target) if log_target else (lambda t: t, kernels.kl_div, kl_target)
     return paired(x, target, reduction, f, lambda a, t, s: kernels.mul_scalar(held(t), -s), dt)
 
+# %% ../../nbs/19_losses.ipynb #3d0f6c51
+def far(sizes):
+    "Whether a product of two of these lengths could overflow or vanish."
+    edge = float(np.finfo(sizes.dtype).max)**.4
+    return not ((sizes < edge) & (sizes > 1 / edge) | (sizes == 0)).all()
+
+def nearer(x, size):
+    "x over the powers of 2 nearest to the lengths `size`, and these powers in f64."
+    ends, s = np.finfo(x.data.dtype), size.data.astype('f8')
+    unit = wrap(np.exp2(np.clip(np.floor(np.log2(np.where(s > 0, s, 1))), ends.minexp, ends.maxexp - 1)), size.tags)
+    return x * (1 / unit).to(x.dtype), unit
+
 # %% ../../nbs/19_losses.ipynb #7a7bb4bf
 @op('losses', half='f32', composed=True, needs=[real('x other'), axis('tag', of='x'), axis('tag', of='other'),
                                                 number('eps', least=0, kind=InvalidShape, hint='1e-8 is usual')])
@@ -402,7 +414,13 @@ def cosine_similarity(x:Tensor,      # any tags
     "The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default."
     for t in x.tags:
         if t in other.tags and other.size(t) != x.size(t): raise size_clash(x, other, t, 'other')
-    y = x.dot(other, tag) / (x.norm(tag) * other.norm(tag)).clamp(min=eps)
+    sizes = x.norm(tag), other.norm(tag)
+    if not any([far(s.data) for s in sizes]): lengths = (sizes[0] * sizes[1]).clamp(min=eps)
+    else:
+        (x, p), (other, q) = [nearer(*pair) for pair in ((x, sizes[0]), (other, sizes[1]))]
+        least = (eps / p / q).clamp(min=np.finfo(x.data.dtype).tiny if eps else 0)
+        lengths = (x.norm(tag) * other.norm(tag)).maximum(least.to(x.dtype))
+    y = x.dot(other, tag) / lengths
     return y.permute(*without(union(x.tags, other.tags), (tag,))) if y.ndim > 1 else y
 
 # %% ../../nbs/19_losses.ipynb #de786de1

@@ -137,7 +137,7 @@ def mean(x:Tensor,    # any tags
 
 # %% ../../nbs/13_reductions.ipynb #0aee52f6
 def spread_of(x, op, tags, ddof):
-    "What var and std share: lanes, array of lanes, means, sums of squared distances, number of values less ddof, tags."
+    "What var and std share: lanes, array of lanes, means, roots of the sums of squared distances, number of values less ddof, tags."
     floats(x, op)
     axes, left = over(x, op, tags)
     l = lanes_of(x.data, axes)
@@ -154,9 +154,8 @@ def var(x:Tensor,  # any tags, real numbers
         ddof=0,    # 0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
        )->Tensor:
     "The variance along the named axes. Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN."
-    l, v, mean, squares, n, left = spread_of(x, 'var', tags, ddof)
-    scale = np.divide(v.dtype.type(1), v.dtype.type(n))
-    return l.join(squares * scale), left, (quiet(lambda g: l.unsee(along('deviations', v, mean, l.part(g) * (2 * scale)))),)
+    l, v, mean, length, n, left = spread_of(x, 'var', tags, ddof)
+    return l.join((length / np.sqrt(n))**2).astype(v.dtype), left, (quiet(lambda g: l.unsee(along('deviations', v, mean, 2 * l.part(g) / np.float64(n)))),)
 
 @op('reductions', needs=[whole('ddof', least=0, most=1, kind=OptionError)], samples=SHAPES[:-2] + [Sample('row=2 col=3', 'col', ddof=1)], mistakes=NO_AXIS + NO_DDOF, torch='torch.std', half='f32')
 @quiet
@@ -165,10 +164,9 @@ def std(x:Tensor,  # any tags, real numbers
         ddof=0,    # 0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
        )->Tensor:
     "The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1."
-    l, v, mean, squares, n, left = spread_of(x, 'std', tags, ddof)
-    scale = np.divide(v.dtype.type(1), v.dtype.type(n))
-    y = np.sqrt(squares * scale)
-    return l.join(y), left, (quiet(lambda g: l.unsee(along('deviations', v, mean, np.where(y == 0, y, l.part(g) * scale / y)))),)
+    l, v, mean, length, n, left = spread_of(x, 'std', tags, ddof)
+    y = length / np.sqrt(n)
+    return l.join(y).astype(v.dtype), left, (quiet(lambda g: l.unsee(along('deviations', v, mean, np.where(y == 0, y, l.part(g) / y / n)))),)
 
 # %% ../../nbs/13_reductions.ipynb #d81f898e
 def best(x, op, tags, mask, empty):
@@ -251,8 +249,8 @@ def norm(x:Tensor,  # any tags, real numbers
     v = l.see(x.data)
     if ord == 1: return l.join(along('abs_sum', v)), left, (quiet(lambda g: l.unsee(np.sign(v) * l.part(g)[:, None])),)
     if ord == 2:
-        y = np.sqrt(along('square_sum', v))
-        return l.join(y), left, (quiet(lambda g: l.unsee(direction(v, y, l.part(g)))),)
+        y = along('length', v)
+        return l.join(y).astype(v.dtype), left, (quiet(lambda g: l.unsee(direction(v, y, l.part(g)))),)
     if ord in ('inf', np.inf):
         y, at = peak(v)
         return l.join(y), left, (quiet(lambda g: l.unsee(put(l.shape, at, l.part(g)) * np.sign(v))),)
