@@ -181,7 +181,7 @@ def dot(x: Tensor, w: Tensor, *over_tags, out = None, rms_norm = None, gate = No
     """Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match."""
     ...
 def dot_ternary(x: Tensor, w: Tensor, tag) -> Tensor:
-    """Product with w rounded to -1, 0, 1 times one scale. The gradient passes straight through the rounding, as if w itself had been used."""
+    """Product with w rounded to -1, 0, 1 times one scale."""
     ...
 def dropout(x: Tensor, p, seed) -> Tensor:
     """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed."""
@@ -357,7 +357,7 @@ def materialize(x: Tensor) -> Tensor:
     """A contiguous copy."""
     ...
 def matmul(x: Tensor, y: Tensor, out_tags, transpose_a = False, transpose_b = False) -> Tensor:
-    """Matrix product by position; leading axes broadcast. Unlike torch.matmul no vectors, and the names of the result are given."""
+    """Matrix product by position; leading axes broadcast."""
     ...
 def max(x: Tensor, *tags, mask = None, empty = None) -> Tensor:
     """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN."""

@@ -163,7 +163,7 @@ class same_type(Check):
     def test(self, n): return f'{n}.data.dtype == {self.of}.data.dtype'
     def say(self, n, given):
         if given[n].dtype != given[self.of].dtype: raise mixed(given[self.of], given[n], self.of, n)
-    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'f8')}
+    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'f8' if given[n].data.dtype != 'f8' else 'f4')}
 
 
 def not_real(x, name='x', first=True, else_=''):
@@ -245,14 +245,16 @@ class axis(Check):
 
 
 class last(Check):
-    "The name of the last axis of `of`, which has as many axes as `ranks` allows."
+    "The name of the last axis of `of`, which has as many axes as `ranks` allows, or any number."
     facts = 'of', 'ranks'
-    def test(self, n): return f'{self.of}.data.ndim in {self.ranks} and {self.of}.tags[-1] == {n}'
+    ranks = None
+    def test(self, n): return (f'{self.of}.data.ndim in {self.ranks} and ' if self.ranks else '') + f'{self.of}.tags[-1:] == ({n},)'
     def say(self, n, given):
         x, at = given[self.of], axis_of(given[self.of], given[n])
-        if x.ndim in self.ranks and at == x.ndim - 1: return
         tag, others = x.tags[at], [t for t in x.tags if t != x.tags[at]]
+        if at == x.ndim - 1 and (self.ranks is None or x.ndim in self.ranks): return
         help = self.of + f'.permute({" ".join([*others, tag])!r})' * (at < x.ndim - 1)
+        if self.ranks is None: raise fault(TagError, f'{tag!r} must be the last axis of {self.of}', help=help)
         if x.ndim > max(self.ranks): help += f".contiguous().merge({others[0]!r}, {' '.join(others)!r})"
         if x.ndim < min(self.ranks): help += ".insert_axis('row')"
         most = 'at most ' * (len(self.ranks) > 1) + ('one axis', 'two axes')[max(self.ranks) - 1]
@@ -260,6 +262,9 @@ class last(Check):
     def spoil(self, n, given):
         x, of = given[self.of], self.of
         yield TagError, {n: f'{given[n]}s'}
+        if self.ranks is None:
+            yield TagError, {of: wrap(x.data[..., None], (*x.tags, 'a'))}
+            return
         yield TagError, {of: wrap(x.data.reshape(*x.shape, *[1] * max(self.ranks)), (*x.tags, *'ab'[:max(self.ranks)]))}
         if x.ndim > 1: yield TagError, {of: wrap(x.data.T, x.tags[::-1])}
         if min(self.ranks) > 1: yield TagError, {of: wrap(x.data[0], x.tags[1:])}
@@ -294,15 +299,16 @@ def _turn_into(n, x, own, alone):
 
 
 class rank(Check):
-    "Tensors of `least` axes, or up to `most` of them; `as_` shows one."
-    facts = 'least', 'as_', 'most', 'kind'
-    most, kind = None, TagError
-    def test(self, n): return f'{self.least} <= {n}.data.ndim <= {self.most or self.least}'
+    "Tensors or blocks of `least` axes, or up to `most` of them; `as_` shows one."
+    facts = 'least', 'as_', 'most', 'kind', 'hint'
+    most, kind, hint = None, TagError, ''      # hint: what else to tell
+    def test(self, n): return f'{self.least} <= {n}.ndim <= {self.most or self.least}'
     def say(self, n, given):
         x, most, several = given[n], self.most or self.least, ('no axis', 'one axis', 'two axes', 'three axes', 'four axes')[self.least]
         if self.least <= x.ndim <= most: return
         few = f'{several} or more' if most > self.least else several
-        raise fault(self.kind, f'{n} has {few}, and this one {x.ndim}', help=f'Tensor(values, {self.as_!r})', **{n: x})
+        help = f"{n}.insert_axis('one') has one more" if x.ndim < self.least else f'Tensor(values, {self.as_!r}); select or merge axes'
+        raise fault(self.kind, f'{n} has {few}, and this one {x.ndim}', help=help + f'; {self.hint}' * bool(self.hint), **{n: x})
     def spoil(self, n, given):
         x = given[n]
         few, more = self.least - 1, (self.most or self.least) + 1 - x.ndim
@@ -478,20 +484,20 @@ class vector(Check):
 
 class constant(Check):
     "Tensors, or lists of them, that take no gradient."
-    facts = 'instead',
-    instead = None      # how to train what is refused here
+    facts = 'instead', 'kind'
+    instead, kind = None, UnsupportedGradient      # how to train what is refused here
     def test(self, n): return f'not isinstance({n}, (Tensor, list, tuple)) or type({n}) is Tensor and {n}.node is None'
-    def say(self, n, given): no_gradient(n, given[n], f'{n}.detach() is a constant' + (f'; to train it: {self.instead}' if self.instead else ''))
+    def say(self, n, given): no_gradient(n, given[n], f'{n}.detach() is a constant' + (f'; to train it: {self.instead}' if self.instead else ''), self.kind)
     def spoil(self, n, given):
-        if isinstance(t := given[n], Tensor) and t.dtype.is_float: yield UnsupportedGradient, {n: Tensor(t, requires_grad=True)}
+        if isinstance(t := given[n], Tensor) and t.dtype.is_float: yield self.kind, {n: Tensor(t, requires_grad=True)}
 
 
-def no_gradient(name, value, help, depth=4):
-    "UnsupportedGradient if a tensor, or one in nested lists, asks for a gradient where its numbers alone are used."
+def no_gradient(name, value, help, kind=UnsupportedGradient, depth=4):
+    "An error of `kind`, UnsupportedGradient or a sort of it, if a tensor, or one in nested lists, asks for a gradient where its numbers alone are used."
     if isinstance(value, Tensor):
-        if value.node is not None and is_grad_enabled(): raise fault(UnsupportedGradient, f'passes no gradient to its {name}', help=help)
+        if value.node is not None and is_grad_enabled(): raise fault(kind, f'passes no gradient to its {name}', help=help)
     elif isinstance(value, (list, tuple)) and depth:
-        for v in value: no_gradient(name, v, help, depth - 1)
+        for v in value: no_gradient(name, v, help, kind, depth - 1)
 
 
 class together(Check):

@@ -203,7 +203,7 @@ class Tensor:
         """Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match."""
         ...
     def dot_ternary(self, w: Tensor, tag) -> Tensor:
-        """Product with w rounded to -1, 0, 1 times one scale. The gradient passes straight through the rounding, as if w itself had been used."""
+        """Product with w rounded to -1, 0, 1 times one scale."""
         ...
     def dropout(self, p, seed) -> Tensor:
         """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed."""
@@ -356,7 +356,7 @@ class Tensor:
         """A contiguous copy."""
         ...
     def matmul(self, y: Tensor, out_tags, transpose_a = False, transpose_b = False) -> Tensor:
-        """Matrix product by position; leading axes broadcast. Unlike torch.matmul no vectors, and the names of the result are given."""
+        """Matrix product by position; leading axes broadcast."""
         ...
     def max(self, *tags, mask = None, empty = None) -> Tensor:
         """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN."""
