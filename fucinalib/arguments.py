@@ -6,7 +6,7 @@ the same everywhere, so it is read here once, and refused here with the call tha
 import operator
 from math import prod
 import numpy as np
-from .errors import IndexOutOfBounds, InvalidShape, OptionError, TagError, did_you_mean, fault
+from .errors import IndexOutOfBounds, InvalidShape, OptionError, TagError, brief, did_you_mean, fault
 from .tags import by_word, name_of
 
 __all__ = ['as_whole', 'made_whole', 'read_sizes', 'factor_sizes', 'stretched_sizes', 'read_where', 'read_index', 'read_range', 'say_sizes']
@@ -17,10 +17,10 @@ MOST = 2**60        # values; no memory holds more
 def as_whole(n, name, least=None, kind=OptionError):
     "`n` as a Python int. An error of `kind` if it is not a whole number, InvalidShape if it is less than `least`."
     try: whole = operator.index(None if isinstance(n, (bool, np.bool_)) else n)
-    except TypeError: raise fault(kind, f'{name} is {n!r}, not a whole number', help=f'{name} is a whole number') from None
+    except TypeError: raise fault(kind, f'{name} is {brief(n)}, not a whole number', help=f'{name} is a whole number') from None
     if least is not None and whole < least:
         more = '; a tensor holds at least one value' if least == 1 else ''
-        raise fault(InvalidShape, f'{name} is {whole}', help=f'it must be at least {least}{more}')
+        raise fault(InvalidShape, f'{name} is {brief(whole)}', help=f'it must be at least {least}{more}')
     return whole
 
 
@@ -71,7 +71,7 @@ def stretched_sizes(own, tags, shape, sizes):
     given = read_sizes(tags, shape, sizes, own)
     for t, n in zip(tags, given):
         if n is None: raise fault(InvalidShape, f'no size for {t!r}', help=f'x.{{op}}({" ".join(tags)!r}, {by_word(t, 2)})')
-        if as_whole(n, t, 1) >= MOST: raise fault(InvalidShape, f'size {n} for {t!r}', help='no memory holds so many values')
+        if as_whole(n, t, 1) >= MOST: raise fault(InvalidShape, f'size {brief(n)} for {t!r}', help='no memory holds so many values')
     return tuple(map(operator.index, given))
 
 
@@ -88,9 +88,9 @@ def read_index(n, tag, i):
     "Index `i` of the axis `tag` of size `n`, counted from the front. OptionError, IndexOutOfBounds."
     try: k = operator.index(None if isinstance(i, (bool, np.bool_)) else i)
     except TypeError:
-        raise fault(OptionError, f'of {tag!r}: {i!r} is not a whole number',
+        raise fault(OptionError, f'of {tag!r}: {brief(i)} is not a whole number',
                     help=f'x.slice({by_word(tag, "slice(0, 2)")}) takes a range, x.index_select({tag!r}, [0, {n - 1}]) a list') from None
-    if not -n <= k < n: raise fault(IndexOutOfBounds, f'of {tag!r}: {k} of {n}', help=f'{-n} to {n - 1}')
+    if not -n <= k < n: raise fault(IndexOutOfBounds, f'of {tag!r}: {brief(k)} of {n}', help=f'{-n} to {n - 1}')
     return k % n
 
 
@@ -98,9 +98,9 @@ def read_range(n, tag, s):
     "A slice, or a tuple like one, of the axis `tag` of size `n` in plain numbers. OptionError, InvalidShape."
     if isinstance(s, tuple) and 1 <= len(s) <= 3: s = slice(*s)
     usual = f'x.{{op}}({by_word(tag, "slice(1, None)")})'
-    if not isinstance(s, slice): raise fault(OptionError, f'of {tag!r}: {s!r} is not a range', help=f'{usual}, or x.select({by_word(tag, 0)}) for one index')
+    if not isinstance(s, slice): raise fault(OptionError, f'of {tag!r}: {brief(s)} is not a range', help=f'{usual}, or x.select({by_word(tag, 0)}) for one index')
     try: start, stop, step = s.indices(n) if s.step != 0 else (0, n, 0)
-    except TypeError: raise fault(OptionError, f'of {tag!r}: {s!r} has a bound that is not a whole number', help=usual) from None
+    except TypeError: raise fault(OptionError, f'of {tag!r}: {brief(s)} has a bound that is not a whole number', help=usual) from None
     if step < 1: raise fault(InvalidShape, f'of {tag!r}: step {step}', help=f'x.flip({tag!r}) walks backwards' if step else 'a step is at least 1')
     if stop <= start: raise fault(InvalidShape, f'of {tag!r}: {start} to {stop} is empty', help='a tensor holds at least one value')
     return slice(start, stop, step)

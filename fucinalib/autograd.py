@@ -22,8 +22,8 @@ import numpy as np
 from .dtypes import F8, SHORT, f32, grad_type
 from .errors import (BackwardAlreadyRun, DTypeError, FucinaError, GradError, GradientMismatch,
                               GradientShapeMismatch, InvalidShape, MissingBackwardGradient, MissingOutputGradient,
-                              NoGradientGraph, OptionError, ShapeMismatch, TagError, UnsupportedGradient, fault,
-                              tensors_in)
+                              NoGradientGraph, OptionError, ShapeMismatch, TagError, UnsupportedGradient, brief,
+                              fault, tensors_in)
 from .kernels.dispatch import hush, quiet, unhush
 from .misuse import explain
 from .modes import BareBlock, Block
@@ -75,6 +75,7 @@ def requires_grad(self):
     return self.node is not None
 
 def set_requires_grad(self, on):
+    if not isinstance(on, (bool, np.bool_)): raise fault(OptionError, f'requires_grad is {brief(on)}', x=self, help='True or False')
     if on and self.node is None:
         if self.data.dtype.kind in 'iub': raise fault(DTypeError, f'{self.dtype} values have no gradient', x=self, help="make them real numbers first: x.to('f32')")
         self.node = Node(self)
@@ -776,6 +777,8 @@ def gradcheck(fn,          # a function of the inputs that returns one tensor
               **kw):       # passed on to fn
     "Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that differs."
     if not callable(fn): raise fault(OptionError, f'gradcheck runs a function, and this is {_with_article(fn)}', help='gradcheck(lambda x: x.exp(), x)')
+    for name, v in dict(eps=eps, atol=atol, rtol=rtol).items():
+        if type(v) not in (int, float) or not 0 <= v < 2.**60 or name == 'eps' and not v: raise fault(OptionError, f'gradcheck: {name} is {brief(v)}', help=f'a small number: {name}=1e-6')
     spread = lambda a: a if isinstance(a, (list, tuple)) else [a]
     given = [x for a in (*inputs, *kw.values()) for x in spread(a) if isinstance(x, Tensor)]
     chosen = [x for x in given if x.requires_grad] or [x for x in given if x.dtype.is_float]

@@ -12,7 +12,7 @@ from .autograd import is_grad_enabled
 from .dtypes import F8
 from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, OptionTypeError, ShapeMismatch, TagError,
                      UnsupportedGradient, UnsupportedView,
-                     did_you_mean, fault)
+                     brief, did_you_mean, fault)
 from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
@@ -193,7 +193,7 @@ def not_for(x, value, name='other'):
     if not isinstance(value, (bool, int, float)):
         return fault(DTypeError, f'with a {type(value).__name__}', help='the other operand is a tensor or a number', **{name: value})
     help = 'f64 ends near 1e308; divide both sides' if x.dtype.is_float else "x.to('f32') computes with real numbers"
-    return fault(DTypeError, f'{value} is not a value of {x.dtype}', help=help)
+    return fault(DTypeError, f'{brief(value)} is not a value of {x.dtype}', help=help)
 
 def cast(x, kind): return wrap(x.data.astype(kind), x.tags)
 
@@ -532,7 +532,9 @@ class positions(Check):
 
 def is_whole(v):
     "Whether `v` is a whole number of Python or NumPy; True and False are not."
-    return hasattr(v, '__index__') and not isinstance(v, (bool, np.bool_, Tensor))
+    if isinstance(v, (bool, np.bool_, Tensor)): return False
+    try: return operator.index(v) is not None
+    except TypeError: return False      # classes and arrays have the method too
 
 
 class whole(Check):
@@ -551,7 +553,7 @@ class whole(Check):
             other = f', or None for {self.none}' if self.none else ''
             raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}')
         if any((operator.index(v) < e) if s == '>=' else (operator.index(v) > e) for s, e in self.ends()):
-            raise fault(self.kind, f'{n} is {v}', help=f'{n} is {self.range()}')
+            raise fault(self.kind, f'{n} is {brief(v, 5000)}', help=f'{n} is {self.range()}')
     def spoil(self, n, given):
         yield OptionTypeError, {n: 1.5}
         if self.least is not None: yield self.kind, {n: self.least - 1}
@@ -597,7 +599,7 @@ class number(Check):
         except OverflowError: real = np.inf if v > 0 else -np.inf
         fine = all(self.BOUNDS[w][1](real, e) for w, e in self.ends())
         if real != real or self.finite and abs(real) == np.inf or not fine:
-            raise fault(self.kind, f'{n} is {v}', help=f'{n} is {words or "a finite number"}{hint}')
+            raise fault(self.kind, f'{n} is {brief(v, 5000)}', help=f'{n} is {words or "a finite number"}{hint}')
 
     def spoil(self, n, given):
         yield OptionTypeError, {n: 'much'}
@@ -630,5 +632,5 @@ class flag(Check):
 
 def shown(v):
     "A value in a message: itself if short, else its type."
-    text = repr(v) if isinstance(v, (int, float, str, tuple, type(None), np.generic)) else ''
-    return text if text and len(text) < 40 else f'a {type(v).__name__}'
+    text = brief(v) if isinstance(v, (int, float, str, tuple, type(None), np.generic)) else type(v).__name__
+    return f'a {text}' if text == type(v).__name__ else text

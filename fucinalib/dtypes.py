@@ -1,7 +1,7 @@
 """The number types: one short name each, its NumPy type, and what enters without a name."""
 import ml_dtypes
 import numpy as np
-from fucinalib.errors import DTypeError, did_you_mean, fault
+from fucinalib.errors import DTypeError, brief, did_you_mean, fault
 
 __all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool_', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'grad_type']
 
@@ -57,4 +57,4 @@ def as_dtype(name):
     elif name is not None:      # to NumPy, None is f64
         try: return by_np[np.dtype(name).newbyteorder('=')]
         except Exception: pass
-    raise fault(DTypeError, f'no number type is called {name!r}', help=did_you_mean(name, by_name, 'the types are'))
+    raise fault(DTypeError, f'no number type is called {brief(name, 60)}', help=did_you_mean(brief(name), by_name, 'the types are'))

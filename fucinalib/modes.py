@@ -4,7 +4,7 @@ Over a function the block lasts for the call. A generator or a coroutine stops a
 whenever it runs, and whoever runs in between is not.
 """
 import functools, inspect
-from .errors import OptionError, fault
+from .errors import OptionError, brief, fault
 
 
 class Block:
@@ -13,7 +13,7 @@ class Block:
         name, kind = type(self).__name__, type(fn)
         if kind in (classmethod, staticmethod): return kind(self(fn.__func__))
         if inspect.isclass(fn): raise fault(OptionError, f'{name} over the class {fn.__name__}', help='put it over its methods: wrapped, the class would be a function')
-        if not callable(fn): raise fault(OptionError, f'{name}({fn!r})', help=self.usage())
+        if not callable(fn): raise fault(OptionError, f'{name}({brief(fn)})', help=self.usage())
         return decorate(self, fn)
 
     def usage(self): return f'with {self!r}: ..., or @{self!r} over a function'

@@ -11,7 +11,7 @@ import re
 from keyword import iskeyword
 from functools import lru_cache
 from unicodedata import normalize
-from .errors import TagError, ShapeMismatch, did_you_mean, fault
+from .errors import TagError, ShapeMismatch, brief, did_you_mean, fault
 
 # %% ../nbs/01_tags.ipynb #ac5ab50c
 MAX_RANK = 8    # more axes than this is a mistake far more often than a model
@@ -44,7 +44,7 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
     for n in names:
         for t in (n if isinstance(n, tuple) else (n,)):
             if not isinstance(t, str):
-                raise fault(TagError, f'{t!r} is not a tag: an axis is chosen by its name, never by its position', help="for example 'row'")
+                raise fault(TagError, f'{brief(t)} is not a tag: an axis is chosen by its name, never by its position', help="for example 'row'")
     return _parse(names)
 
 # %% ../nbs/01_tags.ipynb #37251043
@@ -56,7 +56,7 @@ def locate(x,       # anything with .tags and .shape
     for n in names:
         if isinstance(n, int) and not isinstance(n, bool):
             named = f'position {n} is {tags[n]!r}: x.{{op}}({tags[n]!r})' if -len(tags) <= n < len(tags) else 'name it'
-            raise fault(TagError, f'over position {n}: an axis is chosen by its name', x=x, help=named)
+            raise fault(TagError, f'over position {brief(n)}: an axis is chosen by its name', x=x, help=named)
     wanted = parse(*names)
     try: return tuple([tags.index(t) for t in wanted])
     except ValueError: pass

@@ -87,7 +87,7 @@ class Tensor:
         if isinstance(data, Tensor): data, tags = data.data, data.tags if isinstance(tags, (tuple, list, str)) and not tags else tags
         self.data, self.tags, self.node = ingest(data, dtype), parse(tags), None
         if len(self.tags) != self.data.ndim: raise rank_fault(self.data, self.tags)
-        if requires_grad: self.requires_grad = True
+        if requires_grad is not False: self.requires_grad = requires_grad
 
     shape = property(lambda self: self.data.shape, doc='Sizes in the order of the tags.')
     ndim  = property(lambda self: self.data.ndim, doc='Number of axes.')

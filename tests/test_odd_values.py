@@ -1,5 +1,5 @@
 """Odd values at every place of every operation: each gives an error of ours with a way out, or a sound result, and soon."""
-import signal, warnings, zlib
+import operator, signal, traceback, warnings, zlib
 from fractions import Fraction
 import numpy as np
 import pytest
@@ -118,6 +118,47 @@ def test_all(o, dtype, soon, backend):
         try: sample.draw(i, dtype)
         except fl.DTypeError: continue      # a sample that asks for a gradient of whole numbers
         for make in ODD: check(o, sample, i, dtype, name, place, make(), soon)
+
+
+# functions and classes that are no operations
+
+X = lambda dtype='f32': fl.Tensor([[1, 2, 3], [4, 5, 6]], 'row col').to(dtype)
+Q = lambda: fl.ones('o i', (4, 32)).to('q8_0')
+BYTES = np.zeros((1, 34), 'u1')
+BESIDE = dict(
+    data=lambda v: fl.Tensor(v), data_of_one_axis=lambda v: fl.Tensor(v, 'd'), tags=lambda v: fl.Tensor([1., 2.], v), dtype=lambda v: fl.Tensor([1., 2.], 'd', v), requires_grad=lambda v: fl.Tensor([1., 2.], 'd', None, v),
+    param=lambda v: fl.param(v, 'd'), copy_of=lambda v: fl.copy_of(v, 'd'), tags_of_a_tensor=lambda v: fl.Tensor(X(), v), set_requires_grad=lambda v: setattr(X(), 'requires_grad', v), set_grad=lambda v: setattr(fl.param(X()), 'grad', v),
+    size=lambda v: X().size(v), index=lambda v: X()[v], index_by_name=lambda v: X()[{'row': v}], round=lambda v: round(X(), v), divmod=lambda v: divmod(X('i64'), v), backward=lambda v: fl.param(X()).mul(2.).backward(v),
+    AxisRange=lambda v: fl.AxisRange(v), origin=lambda v: fl.AxisRange(3, v), table_positions=lambda v: fl.RopeTable(v, 1e4, 2, [[0.]], [[1.]]), table_theta=lambda v: fl.RopeTable([0], v, 2, [[0.]], [[1.]]),
+    table_dim=lambda v: fl.RopeTable([0], 1e4, v, [[0.]], [[1.]]), table_sin=lambda v: fl.RopeTable([0], 1e4, 2, v, [[1.]]), table_cos=lambda v: fl.RopeTable([0], 1e4, 2, [[0.]], v),
+    blocks=lambda v: fl.BlockTensor(v, 'q8_0', 'd'), blocks_format=lambda v: fl.BlockTensor(BYTES, v, 'd'), blocks_tags=lambda v: fl.BlockTensor(BYTES, 'q8_0', v), blocks_shape=lambda v: fl.BlockTensor(BYTES.reshape(-1), 'q8_0', 'd', v),
+    blocks_select=lambda v: Q().select(o=v), blocks_start=lambda v: Q().narrow('o', v, 1), blocks_length=lambda v: Q().narrow('o', 0, v), blocks_axis=lambda v: Q().narrow(v, 0, 1), blocks_indices=lambda v: Q().index_select('o', v),
+    blocks_out=lambda v: Q().index_select('o', [0], out=v), blocks_rename=lambda v: Q().rename(o=v), blocks_to=lambda v: Q().to(v), blocks_pack=lambda v: Q().pack(v), blocks_activation=lambda v: Q().with_activation(v),
+    blocks_concat=lambda v: fl.BlockTensor.concat(v, 'o'), blocks_concat_tag=lambda v: fl.BlockTensor.concat([Q(), Q()], v), left_of_blocks=lambda v: v @ Q(), right_of_blocks=lambda v: Q() @ v,
+    dot_blocks=lambda v: fl.ones('r i', (2, 32)).dot(Q(), v), dot_norm=lambda v: fl.ones('r i', (2, 32)).dot(Q().pack(), 'i', rms_norm=v), dot_gate=lambda v: fl.ones('r i', (2, 32)).dot(Q().pack(), 'i', gate=v),
+    dot_eps=lambda v: fl.ones('r i', (2, 32)).dot(Q().pack(), 'i', rms_norm=(fl.ones('i', 32), v)), checkpoint=lambda v: fl.checkpoint(v, X()), checkpoint_input=lambda v: fl.checkpoint(lambda x: X(), v),
+    custom_vjp=lambda v: fl.custom_vjp(v), elemental=lambda v: fl.elemental(v), elemental_of=lambda v: fl.elemental(lambda x, y, g: g)(v), vector=lambda v: fl.elemental(lambda x, y, g: g, vector=v)(lambda x: x),
+    eps=lambda v: fl.gradcheck(lambda x: x.exp(), X(), eps=v), result=lambda v: fl.gradcheck(lambda x: v, fl.param(X())), seed=lambda v: fl.manual_seed(v), no_grad=lambda v: fl.no_grad(v), backend=lambda v: fl.use_backend(v))
+BESIDE |= {f'{name} of {dtype}{" from the right" * right}': (lambda v, f=getattr(operator, name), dtype=dtype, right=right: f(v, X(dtype)) if right else f(X(dtype), v))
+           for name in 'add sub mul truediv floordiv mod pow matmul and_ or_ xor lt le gt ge eq ne iadd isub imul itruediv'.split() for dtype in ('f32', 'i64', 'bool') for right in (False, True)}
+
+@pytest.mark.parametrize('call', BESIDE.values(), ids=BESIDE)
+def test_beside(call, soon):
+    "Constructors, methods of blocks, operators and the rest: an error of ours, or of whoever was asked before us."
+    for make in ODD:
+        value = make()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter('ignore')
+                y = soon(call, value)
+        except (FucinaError, MemoryError): pass
+        except (Exception, Hang) as e:
+            if any('fucinalib/' in f.filename for f in traceback.extract_tb(e.__traceback__)): pytest.fail(f'{type(value)}: {type(e).__name__}: {e!s:.200}')
+        else: assert well_formed(y) and all(t.data.dtype in fl.dtypes.by_np for t in tensors(y)), type(value)
+
+@pytest.mark.parametrize('n', [0, -1, 10**400, 10**5000, 1.5, '2', True, None, np.array([1, 2]), int, [2], float('nan'), 2**63], ids=lambda n: type(n).__name__)
+def test_threads(n):
+    with pytest.raises(fl.OptionError, match='help:'): fl.set_num_threads(n)
 
 
 # misuse beside the operations, and what was found once

@@ -8,7 +8,7 @@ they came, whatever the thread: so blocks may end in any order, and the last to 
 import os, threading, warnings, weakref
 from collections import namedtuple
 from importlib import import_module
-from ..errors import OptionError, did_you_mean, fault
+from ..errors import OptionError, brief, did_you_mean, fault
 from ..modes import Block
 from . import threads
 
@@ -61,7 +61,7 @@ def installed():
 def known(name, who='use_backend'):
     "The name of an installed backend, loaded; None means the compiled one that ships with the library, where it was built."
     if name is None: return SHIPPED if try_load(SHIPPED) else 'numpy'
-    if not isinstance(name, str): raise fault(OptionError, f'{who}: {name!r} is not the name of a backend', help=f"{who}('numpy')")
+    if not isinstance(name, str): raise fault(OptionError, f'{who}: {brief(name)} is not the name of a backend', help=f"{who}('numpy')")
     if name != 'numpy' and not _loaded.get(name) and (name not in offered() or not load_or_none(name)):
         raise fault(OptionError, f'{who}: unknown backend {name!r}', help=did_you_mean(name, installed(), 'installed'))
     return name

@@ -2,7 +2,7 @@
 import operator, os, threading, warnings
 from functools import cache
 from .. import _environment
-from ..errors import ForkError, OptionError, fault
+from ..errors import ForkError, OptionError, brief, fault
 
 _wanted = None                  # threads asked for; None leaves the libraries' own default
 _local = threading.local()      # .n: what this thread has told OpenMP, whose setting is per calling thread
@@ -38,7 +38,7 @@ def set_num_threads(n):
     try: n = operator.index(None if isinstance(n, bool) else n)
     except TypeError: raise fault(OptionError, 'set_num_threads: not a whole number', n=n, help=f'set_num_threads({cores()}) uses every processor') from None
     if not 1 <= n <= most:
-        raise fault(OptionError, f'set_num_threads: {n} is out of range', help=f'choose 1 to {most}; this process may use {cores()} processors')
+        raise fault(OptionError, f'set_num_threads: {brief(n)} is out of range', help=f'choose 1 to {most}; this process may use {cores()} processors')
     from threadpoolctl import threadpool_limits
     _wanted = n
     threadpool_limits(n)

@@ -4,18 +4,20 @@
 
 # %% auto #0
 __all__ = ['LAYOUTS', 'BlockTensor', 'as_blocks', 'whole_blocks', 'patch_blocks', 'glimpse', 'rows_wanted', 'quantize',
-           'in_pieces', 'no_arithmetic', 'not_here', 'refuse', 'view', 'outer_axis', 'concat_blocks', 'check_dot',
-           'shared_axis', 'wrong_side', 'PackedBlocks', 'prepared', 'normalised', 'gelu_gated']
+           'in_pieces', 'no_arithmetic', 'not_here', 'refuse', 'view', 'number_of', 'outer_axis', 'concat_blocks',
+           'check_dot', 'shared_axis', 'wrong_side', 'PackedBlocks', 'prepared', 'normalised', 'gelu_gated']
 
 # %% ../../nbs/25a_blocks.ipynb #7005afe2
-import html as _html
+import html as _html, operator
 from math import prod
 import numpy as np
 from .. import kernels, show
+from ..arguments import as_whole
 from ..autograd import mode
+from ..checks import shown
 from ..dtypes import as_dtype
 from ..errors import (DTypeError, EmptySelection, GradientCastUnsupported, GradientQuantizedMatmulUnsupported, IndexOutOfBounds, InvalidDataLength, InvalidShape,
-                              NonFiniteValue, OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, closest, did_you_mean, fault, named)
+                              NonFiniteValue, OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, brief, closest, did_you_mean, fault, named)
 from ..kernels.blocks import BlockFormat, formats, multiply, packed_product, planes, tiled_back, unplane
 from .contraction import dot
 from .gated import split_gated
@@ -23,7 +25,7 @@ from .packed import PackedWeight
 from .unary import gelu
 from ..show import STYLE, chip
 from ..tags import axis_of, locate, parse, replaced, renaming
-from ..tensor import Tensor, wrap
+from ..tensor import Tensor, ingest, wrap
 
 # %% ../../nbs/25a_blocks.ipynb #618e1cff
 class BlockTensor:
@@ -57,16 +59,15 @@ class BlockTensor:
 # %% ../../nbs/25a_blocks.ipynb #5dd5e18d
 def as_blocks(blocks, f, ndim, shape):
     "The bytes as an array (..., blocks, bytes of a block), shared with `blocks`."
-    b = np.frombuffer(blocks, np.uint8) if isinstance(blocks, (bytes, bytearray, memoryview)) else np.asarray(blocks)
+    b = np.frombuffer(blocks, np.uint8) if isinstance(blocks, (bytes, bytearray, memoryview)) else ingest(blocks)
     if b.dtype.itemsize != 1 or b.dtype.kind not in 'iu': raise fault(DTypeError, f'blocks are bytes, these are {b.dtype}', blocks=b, help=f"Tensor(data, tags).to({str(f)!r}) turns numbers into blocks")
     b = b.view(np.uint8)
     if shape is not None:
-        shape = tuple(shape)
+        shape = tuple([as_whole(n, 'a size', 1, InvalidShape) for n in (shape if np.iterable(shape) else [shape])])
         if len(shape) != ndim or not shape: raise fault(InvalidShape, f'{ndim} tags and {len(shape)} sizes', shape=shape, help='one size per tag')
-        if min(shape) < 1: raise fault(InvalidShape, f'sizes {shape}: an axis of size below 1', help='a tensor holds at least one number')
         whole_blocks(shape[-1], f)
         want = shape[:-1] + (shape[-1] // f.elems, f.bytes)
-        if b.size != prod(want): raise fault(InvalidDataLength, f'{prod(want)} bytes of {f} make sizes {shape}, {b.size} were given', help=f'a block of {f} has {f.elems} numbers in {f.bytes} bytes')
+        if b.size != prod(want): raise fault(InvalidDataLength, f'{brief(prod(want))} bytes of {f} make sizes {brief(shape, 60)}, {b.size} were given', help=f'a block of {f} has {f.elems} numbers in {f.bytes} bytes')
         return b.reshape(want)
     if b.ndim == ndim and b.shape and b.shape[-1] % f.bytes == 0: b = b.reshape(b.shape[:-1] + (-1, f.bytes))
     if ndim < 1 or b.ndim != ndim + 1 or b.shape[-1] != f.bytes or 0 in b.shape:
@@ -153,7 +154,7 @@ BlockTensor.__getattr__ = not_here
 
 # %% ../../nbs/25a_blocks.ipynb #f6776f39
 def refuse(name, word):
-    def method(self, *_): raise no_arithmetic(self, word)
+    def method(self, *_, **__): raise no_arithmetic(self, word)
     setattr(BlockTensor, name, method)
 
 for _name in 'add sub mul truediv floordiv mod pow'.split():
@@ -169,7 +170,7 @@ def index_select(self:BlockTensor,
                 ):
     "The chosen rows, unpacked: an f32 tensor."
     if self.ndim != 2 or locate(self, tag) != (0,): raise fault(TagError, f'index_select over {tag!r}: rows of blocks are chosen along the first of two axes', q=self, help=f'the first axis is {self.tags[0]!r}' if self.ndim == 2 else 'q.select(...) or q.narrow(...) until two axes are left')
-    at = np.asarray(indices.data if isinstance(indices, Tensor) else indices)
+    at = indices.data if isinstance(indices, Tensor) else ingest(indices)
     if at.dtype.kind not in 'iu' or at.ndim != 1: raise fault(DTypeError if at.dtype.kind not in 'iu' and at.size else InvalidShape, 'index_select: the indices are one row of whole numbers', q=self, indices=at, help='e.g. [0, 3, 3]')
     if not at.size: raise fault(InvalidShape, 'index_select of nothing', q=self, help='a tensor holds at least one row')
     bad = at[(at < 0) | (at >= self.shape[0])]
@@ -185,6 +186,11 @@ def view(q, blocks, tags):
     return t
 
 # %% ../../nbs/25a_blocks.ipynb #065253ff
+def number_of(q, op, tag, n):
+    "A position or a length along `tag` as a Python int."
+    try: return operator.index(None if isinstance(n, (bool, np.bool_)) else n)
+    except TypeError: raise fault(OptionError, f'{op} of {tag!r}: {shown(n)} is not a whole number', q=q, help=f'{tag!r} has {q.size(tag)}') from None
+
 def outer_axis(q, tag, op):
     i = axis_of(q, tag)
     if i == q.ndim - 1: raise fault(TagError, f'{op} over {tag!r}: that axis is cut into blocks', q=q, help="q.to('f32') first")
@@ -201,8 +207,8 @@ def rename(self:BlockTensor, *tags, **names):
 @patch_blocks
 def narrow(self:BlockTensor, tag, start, length):
     "A range of any axis but the last; a view."
-    i = outer_axis(self, tag, 'narrow')
-    if length < 1 or start < 0 or start + length > self.shape[i]: raise fault(IndexOutOfBounds, f'narrow of {tag!r} from {start}, {length} long', q=self, help=f'{tag!r} has {self.shape[i]}')
+    i, start, length = outer_axis(self, tag, 'narrow'), number_of(self, 'narrow', tag, start), number_of(self, 'narrow', tag, length)
+    if length < 1 or start < 0 or start + length > self.shape[i]: raise fault(IndexOutOfBounds, f'narrow of {tag!r} from {brief(start)}, {brief(length)} long', q=self, help=f'{tag!r} has {self.shape[i]}')
     return view(self, self.blocks[(slice(None),) * i + (slice(start, start + length),)], self.tags)
 
 # %% ../../nbs/25a_blocks.ipynb #228ef79f
@@ -212,7 +218,8 @@ def select(self:BlockTensor, **at):
     q = self
     for tag, k in at.items():
         i = outer_axis(q, tag, 'select')
-        if not -q.shape[i] <= k < q.shape[i]: raise fault(IndexOutOfBounds, f'select of {tag}={k}', q=q, help=f'{tag!r} has {q.shape[i]}')
+        k = number_of(q, 'select', tag, k)
+        if not -q.shape[i] <= k < q.shape[i]: raise fault(IndexOutOfBounds, f'select of {tag}={brief(k)}', q=q, help=f'{tag!r} has {q.shape[i]}')
         q = view(q, q.blocks[(slice(None),) * i + (k,)], q.tags[:i] + q.tags[i + 1:])
     return q
 
@@ -221,7 +228,8 @@ def concat_blocks(tensors,  # block tensors of one format
                   tag,      # the axis to join along, not the last
                  )->BlockTensor:
     "Block tensors one after another along an axis; no number is unpacked."
-    if not len(tensors): raise fault(EmptySelection, 'concat of nothing', help='give at least one tensor')
+    if not isinstance(tensors, (list, tuple)): raise fault(OptionError, f'concat wants a list of block tensors, and this is {shown(tensors)}', help='concat([q, r], tag)')
+    if not tensors: raise fault(EmptySelection, 'concat of nothing', help='give at least one tensor')
     first = tensors[0]
     names = {f'q{k}': t for k, t in enumerate(tensors)}
     for t in tensors:
@@ -272,7 +280,7 @@ BlockTensor.__rmatmul__, BlockTensor.__matmul__ = shared_axis, wrong_side
 @patch_blocks
 def with_activation(self:BlockTensor, kind):
     "The same blocks, with x in products left as it is ('f32') or rounded as the format has it ('q8'); a view."
-    if kind not in ('f32', 'q8'): raise fault(OptionError, f'with_activation: {kind!r} is not a way to treat x', help="'f32' leaves x exact, 'q8' rounds it to 8 bits")
+    if not isinstance(kind, str) or kind not in ('f32', 'q8'): raise fault(OptionError, f'with_activation: {shown(kind)} is not a way to treat x', help="'f32' leaves x exact, 'q8' rounds it to 8 bits")
     q = view(self, self.blocks, self.tags)
     q.activation = 'f32' if kind == 'f32' and self.dtype.activation else self.dtype.activation
     return q
@@ -307,7 +315,7 @@ def pack(self:BlockTensor,
     if not self.blocks.flags.c_contiguous: raise fault(UnsupportedView, 'pack of blocks that lie scattered in memory', q=self, help='BlockTensor(q.blocks.copy(), q.dtype, q.tags).pack()')
     own = LAYOUTS.get(self.dtype)
     if layout is None and own is None: raise fault(DTypeError, f'{self.dtype} has no layout of its own', q=self, help="q.pack('i8x4') unpacks any format to one byte per code")
-    if layout not in (None, own, 'i8x4'): raise fault(OptionError, f'pack: {self.dtype} has no layout {layout!r}', q=self, help=did_you_mean(layout, [n for n in (own, 'i8x4') if n]))
+    if layout is not None and (not isinstance(layout, str) or layout not in (own, 'i8x4')): raise fault(OptionError, f'pack: {self.dtype} has no layout {shown(layout)}', q=self, help=did_you_mean(layout if isinstance(layout, str) else '', [n for n in (own, 'i8x4') if n]))
     p = PackedBlocks(layout or own, self.tags, self.shape, planes(self.dtype, self.blocks.reshape(self.shape[0], -1)))
     p.dtype, p.activation = self.dtype, self.activation
     return p

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from ..autograd import custom_vjp
 from ..checks import not_real
-from ..errors import DTypeError, GradError, OptionError, fault, named
+from ..errors import DTypeError, GradError, OptionError, brief, fault, named
 from .pointwise import pair
 from ..tensor import Tensor
 
@@ -23,7 +23,9 @@ def elemental(*slopes,      # one per operand: slope(x, y, g) or slope(a, b, y, 
 
     `@elemental(slope)` stands over `f(x)`, `@elemental(slope_a, slope_b)` over `f(a, b)`."""
     def decorate(f):
-        rules, name = (f, *slopes), getattr(f, '__name__', repr(f))
+        rules, name = (f, *slopes), getattr(f, '__name__', brief(f))
+        if not (vector is None or vector is True or isinstance(vector, (list, tuple)) and all(map(callable, vector))):
+            raise fault(OptionError, 'vector is no rules for arrays', help='vector=(function, *slopes), or vector=True if those given take arrays')
         twins = rules if vector is True else vector or (None,) * len(rules)
         numbers = [p for p in _parameters(f) if p.kind is p.POSITIONAL_OR_KEYWORD]
         has = f'{name}({", ".join([p.name for p in numbers])}) has'
@@ -38,12 +40,15 @@ def elemental(*slopes,      # one per operand: slope(x, y, g) or slope(a, b, y, 
     if len(slopes) == 1 and not _is_slope(slopes[0]): return elemental()(slopes[0])      # the function
     return named(decorate)
 
-def _parameters(f): return inspect.signature(f).parameters.values() if callable(f) else ()
+def _parameters(f):
+    "The parameters of a function, as far as it tells; none of what is none."
+    try: return inspect.signature(f).parameters.values()
+    except (TypeError, ValueError): return ()
 
 def _is_slope(f):
     "Whether f can be called with three arguments."
     try: return bool(inspect.signature(f).bind_partial(1, 2, 3))
-    except TypeError: return False
+    except (TypeError, ValueError): return False
 
 # %% ../../nbs/11b_elemental.ipynb #3fcf3093
 def _over_arrays(name, scalar, twin, trusted):

@@ -15,7 +15,7 @@ from .. import kernels
 from ..autograd import Sample, facts, op
 from ..checks import axis, constant, is_whole, no_gradient, number, one_of, real, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
-from ..errors import ShapeMismatch, TagError, fault, named
+from ..errors import ShapeMismatch, TagError, brief, fault, named
 from ..tags import axis_of
 from ..tensor import Tensor, wrap
 
@@ -55,7 +55,11 @@ class AxisRange:
         return out
 
 # %% ../../nbs/21_rotary.ipynb #425fb519
-def _array(a, dtype=None): return np.array(a.data if isinstance(a, Tensor) else a, dtype)
+def _array(a, dtype=None, name='positions'):
+    "The values as an array of one's own. DTypeError for what holds no numbers."
+    try: return np.array(a.data if isinstance(a, Tensor) else a, dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise fault(DTypeError, f'{name} is {shown(a)}', help='a list, an array or a tensor of numbers') from None
 
 def _numbered(positions):
     "Positions as an i64 array of one axis."
@@ -69,13 +73,13 @@ def _numbered(positions):
 
 def _even(dim):
     "The number of features that turn. InvalidShape unless they form pairs."
-    if is_whole(dim) and dim >= 2**60: raise fault(InvalidShape, f'dim is {dim}', help='too many')
+    if is_whole(dim) and dim >= 2**60: raise fault(InvalidShape, f'dim is {brief(dim)}', help='too many')
     if is_whole(dim) and dim > 1 and not dim % 2: return int(dim)
     raise fault(InvalidShape, f'{shown(dim)} features do not form pairs', help='an even number of them')
 
 def _per_pair(values, name, count, dtype):
     "One number per pair as an array. ShapeMismatch if there are more or less."
-    with np.errstate(over='ignore'): a = _array(values, dtype)
+    with np.errstate(over='ignore'): a = _array(values, dtype, name)
     if a.ndim == 1 and count in (None, len(a)): return a
     help = f'one number per pair: {count or "dim / 2"} of them'
     raise fault(ShapeMismatch, f'{name} of shape {a.shape}', help=help)
@@ -85,10 +89,11 @@ class RopeTable:
     "Sine and cosine of the angle of every position and pair. A table filled by hand has theta 0."
     @named
     def __init__(self, positions, theta, dim, sin, cos):
+        number('theta', least=0).say('theta', dict(theta=theta))
         self.positions, self.theta, self.dim = _numbered(positions), float(theta), _even(dim)
         for name, values in (('sin', sin), ('cos', cos)):
             no_gradient(name, values, f'{name}.detach() is a constant')
-            a, size = _array(values, 'f4'), (len(self), self.dim // 2)
+            a, size = _array(values, 'f4', name), (len(self), self.dim // 2)
             help = f'one row per position, one column per pair: {size}'
             if a.shape != size: raise fault(ShapeMismatch, f'{name} has the shape {a.shape}', help=help)
             setattr(self, name, wrap(a, ('position', 'pair')))

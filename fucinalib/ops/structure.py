@@ -16,7 +16,7 @@ from ..arguments import as_whole, factor_sizes, read_index, read_range, read_whe
 from ..autograd import Part, Sample, facts, mode, op, record
 from ..checks import axis
 from ..errors import (IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError,
-                              UnsupportedView, fault)
+                              UnsupportedView, brief, fault)
 from ..kernels.movement import settle
 from .pointwise import fold
 from ..tags import align, axis_of, by_word, locate, name_of, one_new, parse, renaming, unused, without
@@ -262,13 +262,14 @@ def positional(x, where):
     if len(index) <= x.ndim and all(isinstance(i, (int, np.integer, builtins.slice)) and not isinstance(i, bool) for i in index):
         help = f'x[{{{", ".join(f"{t!r}: {_say_bounds(i)}" for t, i in zip(x.tags, index) if i != ALL)}}}]'
     elif isinstance(where, (Tensor, np.ndarray, list)):
-        masked = np.asarray(where).dtype == bool
+        kinds = {type(v) for v in where} if isinstance(where, list) else {where.dtype.type if isinstance(where, np.ndarray) else where.dtype.np.type}
+        masked = kinds <= {bool, np.bool_}
         help = "x.masked_select(mask, 'found'), x.where(mask, 0.) keeps the shape" if masked else f'x.index_select({first!r}, indices)'
     return fault(TagError, 'an index needs the name of its axis', x=x, help=help)
 
 def _say_bounds(i):
     "An index or slice as source."
-    if not isinstance(i, builtins.slice): return repr(i)
+    if not isinstance(i, builtins.slice): return brief(i)
     return f'slice({", ".join(map(repr, [i.start, i.stop, i.step][:2 if i.step is None else 3]))})'
 
 def setitem(self, where, value):

@@ -14,7 +14,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import Sample, facts, op, registry
 from ..checks import number, numeric, one_of, real
-from ..errors import InvalidShape, OptionError, did_you_mean, fault
+from ..errors import InvalidShape, OptionError, brief, did_you_mean, fault
 from .construction import bits64, clean
 from .pointwise import as_number
 from ..tensor import Tensor, patch
@@ -104,7 +104,8 @@ Tensor.__abs__, Tensor.__neg__, Tensor.__floor__, Tensor.__ceil__ = abs, neg, fl
 @patch
 def __round__(self:Tensor, digits=None):
     if digits is None: return round(self)
-    raise fault(OptionError, f'round to {digits} digits', x=self, help='(x * {0}).round() / {0}'.format(10**digits if digits in range(-9, 10) else f'10**{digits}'))
+    power = 10**digits if type(digits) is int and -10 < digits < 10 else '10**digits'
+    raise fault(OptionError, f'round to {brief(digits)} digits', x=self, help=f'(x * {power}).round() / {power}')
 
 # %% ../../nbs/11_unary.ipynb #a9296628
 @op('unary', needs=[numeric('x'), number('min max', finite=False, kind=InvalidShape, hint='x.maximum(low).minimum(high) takes tensors')])
