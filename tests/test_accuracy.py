@@ -237,3 +237,46 @@ def test_slope_of_no_spread_is_zero(name, backend):
     y = getattr(x, name)('d')
     y.sum().backward()
     assert (y.numpy() == 0).all() and (x.grad.numpy() == 0).all()
+
+
+# whole numbers
+
+@pytest.mark.parametrize('dtype', ['i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool'])
+def test_mean_of_whole_numbers_never_wraps(dtype, backend):
+    kind = fl.Tensor([1], 'd').to(dtype).data.dtype
+    top = 1 if dtype == 'bool' else int(np.iinfo(kind).max)
+    for shape, axes in (((2,), 'd'), ((3, 5), 't d'), ((3, 5), 'd'), ((3, 5), 't'), ((40_000, 2), 't')):
+        x = fl.Tensor(np.full(shape, top, kind), 't d' if len(shape) == 2 else 'd')
+        for y in (x.mean(*axes.split()), x.mean(*axes.split(), mask=x == x)):
+            assert y.dtype == 'f32' and (y.numpy() == f4(top)).all()
+
+def test_mean_of_some_whole_numbers(backend):
+    x = fl.Tensor([2**62, 2**62, -2**62, 2**62], 'd')
+    assert x.mean().item() == 2**61 and x.mean(mask=fl.Tensor([True, True, False, True], 'd')).item() == 2**62
+    assert fl.Tensor([2**62, 2**62], 'd').sum().item() == -2**63        # a sum of i64 is i64
+
+def test_weights_beyond_the_largest_sum():
+    "A hundred draws from weights whose sum is infinite are those of the same shares."
+    for replacement in (True, False):
+        draw = lambda w: fl.Tensor(w, 'row class', dtype='f64').multinomial('class', 'draw', 3 if not replacement else 100, seed=5, replacement=replacement).tolist()
+        shares = np.array([[1., 1, .5, 0, .25], [1, 0, 1, 1, 1]])
+        assert draw(shares * 1.5e308) == draw(shares)
+    assert sorted(fl.Tensor([1e308, 1e308, 1e-320], 'd', dtype='f64').multinomial('d', 'draw', 3, replacement=False).tolist()) == [0, 1, 2]
+
+
+# quantised blocks
+
+@pytest.mark.parametrize('name', ['q4_0', 'q5_0', 'q8_0', 'q4_1', 'q5_1', 'q8_1', 'q4_k', 'q5_k', 'q6_k', 'q8_k', 'q2_0', 'tq2_0'])
+def test_scales_of_zeros(name):
+    "+0, but for the quotient of 0 and a negative number that gguf writes too."
+    f = fl.block_formats[name]
+    b = fl.Tensor(np.zeros(256, 'f4'), 'i').to(name).blocks.reshape(-1, f.bytes)
+    if name in ('q4_0', 'q5_0'): assert (b[:, :2] == [0, 128]).all()
+    elif name in ('q8_0', 'q4_1', 'q5_1', 'q8_1', 'q4_k', 'q5_k', 'q8_k', 'q2_0'): assert (b[:, :2 if name in ('q8_0', 'q2_0') else 4] == 0).all()
+    else: assert (b[:, -2:] == 0).all()
+
+def test_a_sum_that_f16_cannot_hold():
+    whole = lambda v: fl.Tensor(np.full(64, v, 'f4'), 'i')
+    with pytest.raises(fl.NonFiniteValue, match='q8_1'): whole(3e4).to('q8_1')
+    np.testing.assert_allclose(whole(2040).to('q8_1').to('f32').numpy(), 2040, rtol=1e-3)      # 32 of them are 65280
+    np.testing.assert_allclose(fl.Tensor(np.tile(f4([3e4, -3e4]), 32), 'i').to('q8_1').to('f32').numpy()[:2], [3e4, -3e4], rtol=1e-3)

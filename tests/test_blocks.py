@@ -120,6 +120,9 @@ def test_round_trip_bounds(name, scale):
     "No number is off by more than a step; a constant block is exact to the scale's precision."
     x = numbers(20, 256, size=1.) * np.float32(abs(scale) / 4)
     x[0], x[1] = scale, np.linspace(0, scale, 256)
+    if name == 'q8_1' and scale == 3e4:      # the sum of such a block is beyond f16, that of a twentieth is not
+        with pytest.raises(fl.NonFiniteValue): Tensor(x, 'row d').to(name)
+        x, scale = x / 20, scale / 20
     y = Tensor(x, 'row d').to(name).to('f32').data
     steps = dict(q2_0=1, tq2_0=1, q4_0=15, q4_1=15, q4_k=15, q5_0=31, q5_1=31, q5_k=31, q6_k=60).get(name, 250)
     assert np.abs(y - x).max() <= 1.3 * np.ptp(np.append(x, 0)) / steps

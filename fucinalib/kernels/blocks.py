@@ -411,7 +411,7 @@ def fit(x,       # (groups, n)
         e = miss(s, m, q)
         won = (det > 0) & (e < best)
         scale, low, best = np.where(won, s, scale), np.where(won, m, low), np.where(won, e, best)
-    return scale, -low
+    return scale, 0 - low      # +0 where there is none
 
 # %% ../../nbs/24a_formats.ipynb #141cf453
 def fold_sixes(s, m):

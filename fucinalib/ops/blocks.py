@@ -136,6 +136,8 @@ def in_pieces(f, a):
     far = np.abs(a).max()
     if far > 60000 and f != 'q8_k' and (far > 1e9 or not np.isfinite(f.floats(out)).all()):
         raise fault(NonFiniteValue, f'to({str(f)!r}): a value of {far:.3g} needs a scale beyond the range of f16', help='scale the values down, and the result of the product up')
+    if far > 2000 and f == 'q8_1' and not np.isfinite(np.ascontiguousarray(out[:, 2:4]).view('<f2')).all():
+        raise fault(NonFiniteValue, f"to('q8_1'): the sum of a block whose largest value is {far:.3g} is beyond the range of f16", help='scale the values down, and the result of the product up')
     return out
 
 # %% ../../nbs/25a_blocks.ipynb #eadb1b05

@@ -131,7 +131,7 @@ def mean(x:Tensor,    # any tags
     if mask is not None: return masked_mean(x, axes, left, mask, empty)
     a = unmasked(x, 'mean', empty)
     n = product([a.shape[i] for i in axes])
-    if a.dtype.kind in 'iub': return np.asarray(total(a, axes) / n, 'f4'), left, (None,)
+    if a.dtype.kind in 'iub': return np.asarray(np.add.reduce(a, axis=axes, dtype='f8') / n, 'f4'), left, (None,)
     share, shape = a.dtype.type(1 / n), a.shape
     return np.asarray(total(a, axes) * share), left, (lambda g: repeated(np.asarray(g * share), axes, shape),)
 
@@ -274,6 +274,7 @@ def filled(y, none, empty):
 def added(x, op, axes, mask):
     "What a masked sum and mean share: sums and counts as (outer, inner), lanes, mask in lanes."
     a, m = x.data, selection(x, op, mask)
+    if op == 'mean' and a.dtype.kind in 'iub': a = a.astype('f8')       # never wraps
     l = lanes_of(a, axes)
     bytes_ = l.see(m)
     one_run = len(blocks.runs(blocks.in_memory_order(a, axes)[1])) == 1
@@ -291,6 +292,6 @@ def masked_sum(x, axes, left, mask, empty):
 def masked_mean(x, axes, left, mask, empty):
     "The mean of what the mask selects: array, tags and rule."
     s, count, l, m = added(x, 'mean', axes, mask)
-    kind = s.dtype if s.dtype.kind == 'f' else np.dtype('f4')
+    kind = x.data.dtype if x.data.dtype.kind == 'f' else np.dtype('f4')
     y = np.asarray(s / count, kind)
     return l.join(filled(y, count == 0, empty)), left, (quiet(lambda g: l.unsee(along('masked_spread', m, (l.part(g) / count).astype(kind)))),)

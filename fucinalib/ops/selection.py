@@ -119,6 +119,8 @@ def _read_weights(x, draws, replacement):
         wrong = 'a weight is negative, inf or NaN'
         help = 'weights are at least 0; x.softmax(tag) makes scores weights'
     if wrong: raise fault(InvalidShape, wrong, help)
+    endless = np.isinf(w.sum(1))        # so that every sum is a number; what is above 0 stays so
+    w[endless] = np.where(w[endless] > 0, np.maximum(w[endless] * 2.**-64, 5e-324), 0)
     return w
 
 # %% ../../nbs/17_selection.ipynb #678ad38f
