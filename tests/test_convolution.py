@@ -325,3 +325,13 @@ def test_windows_of_one_pixel_are_a_copy(every_size):
     for name in fl.backends():
         with fl.use_backend(name):
             for y in (x.unfold(1), x.max_pool2d(1), x.avg_pool2d(1), x.unfold(1).fold((3, 4), 1)): assert not np.shares_memory(y.data, x.data) and y.data.ravel().tolist() == x.data.ravel().tolist()
+
+
+@pytest.mark.parametrize('bad', [np.nan, np.inf])
+def test_depthwise_border_times_what_is_no_number(backend, bad):
+    "A zero beyond the border counts as a zero: times NaN or inf it is NaN, in torch too, on every backend."
+    x, w = np.ones((2, 3), 'f4'), np.ones((2, 2), 'f4')
+    w[1, 0] = bad
+    y = fl.Tensor(x, 'c time').conv1d(fl.Tensor(w, 'c tap'), 'time', 'tap', causal=True).data
+    np.testing.assert_array_equal(y[0], [1, 2, 2])
+    np.testing.assert_array_equal(y[1], [np.nan, bad, bad])

@@ -169,7 +169,8 @@ def convolve(x, w, c, geometry, groups=1):
     if groups == 1: return correlate(x, w, c, geometry)
     o = w.shape[1] // groups
     if groups < c: return joined([correlate(part(x, c, groups, j), w[:, j * o:(j + 1) * o], c // groups, geometry) for j in range(groups)], o)
-    ys = [kernels.depthwise(x, np.ascontiguousarray(w[:, j::o]), c, *geometry) for j in range(o)]
+    run = kernels.depthwise if finite(w) else kernels.depthwise.kernel.twin     # NaN times a border's zeros is NaN
+    ys = [run(x, np.ascontiguousarray(w[:, j::o]), c, *geometry) for j in range(o)]
     return ys[0] if o == 1 else np.stack([y.reshape(*y.shape[:2], -1, c) for y in ys], -1).reshape(*ys[0].shape[:2], -1)
 
 def convolve_back(g, w, c, geometry, groups, h, wide):
