@@ -17,7 +17,9 @@ LIVE = 'test_opinfo.py',    # these need a reference to be read at all
 
 
 def pytest_addoption(parser):
-    parser.addoption('--no-skips', action='store_true', help='a test that skips fails, with the reason it gave (make test-all)')
+    parser.addoption('--no-skips', action='store_true', help='a test that skips fails, with its reason (make test-all)')
+    parser.addoption('--fuzz-cases', type=int, default=1_000_000, help='how many graphs test_fuzz compares with torch')
+    parser.addoption('--fuzz-seed', type=int, default=0, help='where it begins; another seed, other graphs')
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -1,0 +1,122 @@
+"""Random graphs of ten operations: thousands beside stored answers of torch, a million beside torch."""
+import time
+import numpy as np
+import pytest
+import fucinalib as fl
+import fuzz
+from fuzz import kept, unlike
+from fuzz_graphs import DTYPES, Call, Draws, Floors, Leaf, Program, begin, data_of
+from fuzz_judge import LETTERS, Finding, explicit, said, source
+from fuzz_ops import DECIDED, LEFT_OUT, TABLE, V
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    "Backend, floors and threads are the whole process's. Small graphs are quicker on one thread."
+    backend, threads = fl.current_backend(), fl.get_num_threads()
+    fl.set_num_threads(1)
+    with np.errstate(all='ignore'): yield
+    Floors.keep(True)
+    fl.use_backend(backend)
+    fl.set_num_threads(threads)
+
+
+def test_every_operation_is_in_the_table_or_left_out_for_a_reason():
+    "A new operation gets a row in fuzz_ops.py, or a line in LEFT_OUT."
+    assert set(TABLE) | set(LEFT_OUT) == set(fl.registry)
+    assert not set(TABLE) & set(LEFT_OUT)
+    known = {name for names in DECIDED for name in names.split()} - {'every', 'gradient'}
+    assert known <= set(TABLE)
+
+
+def test_random_numbers_stay_what_they_are():
+    "The stored answers belong to these."
+    assert Draws(7).bits((2,)).tolist() == [15337404600680133411, 13615431973392968899]
+    assert Draws(7).integers(-2**63, 2**63 - 1, (1,)).tolist() == [6114032563825357603]
+    r = Draws(1).standard_normal((4000,))
+    assert abs(r.mean()) < .05 and abs(r.std() - 1) < .05
+
+
+@pytest.fixture(scope='module')
+def graphs(): return list(kept())
+
+
+@pytest.mark.parametrize('backend', fl.backends())
+def test_stored_graphs(graphs, backend):
+    "Each value of thousands of graphs, and each gradient, on each backend."
+    wrong = []
+    for program, *answers in graphs:
+        try: differs = unlike(program, *answers, backend)
+        except Exception as e: differs = [f'{type(e).__name__}: {e}']
+        calls = [f'    {LETTERS[i]} = {source(program.steps[i])}' for i in program.calls]
+        if differs: wrong.append('\n'.join([f'seed {program.seed}, {program.dtype}:', *calls, *differs]))
+    how = 'graphs are not as torch has them (`python tests/fuzz.py` makes such programs small)'
+    assert not wrong, f'{len(wrong)} of {len(graphs)} {how}\n' + '\n'.join(wrong[:5])
+
+
+def test_stored_graphs_have_every_operation(graphs):
+    "Most of them often, above and below the floors of the kernels, in every number type."
+    counts = {op: 0 for op in TABLE}
+    for program, *_ in graphs:
+        for i in program.calls: counts[program.steps[i].op] += 1
+    assert min(counts.values()) >= 5 and len(graphs) >= 3000, sorted(counts.items(), key=lambda on: on[1])[:9]
+    assert any(p.floors for p, *_ in graphs) and {p.dtype for p, *_ in graphs} == set(DTYPES)
+
+
+SPOILT = dict(value=lambda y: y.mul(1.001), gradient=lambda y: y.detach(), type=lambda y: y.to('f64'))
+
+@pytest.mark.parametrize('spoil', SPOILT.values(), ids=SPOILT)
+def test_stored_graphs_notice(graphs, monkeypatch, spoil):
+    "A value off by a thousandth, a gradient that is lost, another number type."
+    monkeypatch.setattr(TABLE['silu'], 'call', lambda x: spoil(fl.registry['silu'].call(x)))
+    has = lambda p: any(p.steps[i].op == 'silu' for i in p.calls)
+    some = [g for g in graphs if has(g[0]) and g[0].dtype == 'f32' and not g[0].wild]
+    noticed = 0
+    for g in some:
+        try: noticed += bool(unlike(*g, 'numpy'))
+        except fl.errors.FucinaError: noticed += 1
+    assert len(some) >= 30 and noticed >= 10
+
+
+@pytest.mark.torch
+def test_a_planted_fault_is_found_and_made_small(monkeypatch):
+    "Off by a hundredth where x is above 1: found among graphs of ten operations, told as a program of one or two."
+    begin()
+    f, told = fl.registry['silu'].call, []
+    def off(x): return f(x).add(x.sub(1).relu().mul(.01)) if x.data.dtype == np.float32 else f(x)
+    monkeypatch.setattr(TABLE['silu'], 'call', off)
+    fuzz.search(0, 400, tell=told.append)
+    assert told, 'not found'
+    assert any(t.count(' = a.silu()') == 1 and t.count(' = ') <= 3 for t in told), told
+
+
+@pytest.mark.torch
+def test_a_told_program_runs(monkeypatch):
+    "What is printed needs neither torch nor this folder."
+    begin()
+    plane, row = (('a', 'b'), (2, 3), 'f32'), (('b',), (3,), 'f32')
+    steps = [Leaf(*plane, ('normal', 1.), '', True), Leaf(*row, ('normal', 1.), 'backwards'),
+             Call('mul', (V(0), V(1)), {}), Call('sum', (V(2), 'a'), {}), Call('topk', (V(3), 'b', 2), {}, 'values')]
+    program = Program(steps, 3, 'f32', last=4, types=[plane, row, plane, row, (('b',), (2,), 'f32')])
+    arrays = data_of(program)
+    text = said(Finding(explicit(program, arrays), arrays, 'numpy', [('value', 4), ('gradient', 0)]))
+    names = {}
+    exec(text, names)
+    np.testing.assert_allclose(names['e'].data, np.sort((arrays[0] * arrays[1]).sum(0))[:0:-1], rtol=1e-6)
+    assert names['a'].grad is not None and '# torch: ' in text
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_million_graphs(capfd, request):
+    "A case is one graph of its own, drawn, computed on both backends and compared with torch."
+    cases, seed = [request.config.getoption(name) for name in ('--fuzz-cases', '--fuzz-seed')]
+    start, told = time.monotonic(), [0]
+    def progress(done):
+        if done * 10 // cases > told[0]:
+            told[0] = done * 10 // cases
+            minutes = (time.monotonic() - start) / 60
+            with capfd.disabled(): print(f'\nfuzz      {done} graphs in {minutes:.1f} minutes', flush=True)
+    done, counts, found = fuzz.side_by_side(seed, cases, progress=progress)
+    assert not found and done == cases, f'{done} graphs; each difference as a program:\n{found}'
+    if cases >= 100_000: assert min(counts.get(op, 0) for op in TABLE) >= 100
