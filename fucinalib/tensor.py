@@ -38,6 +38,7 @@ def from_lists(data, want=None):
     "Nested lists, numbers or array-likes as an array; says where a ragged list is ragged."
     try: a = np.asarray(data)
     except ValueError: a = np.empty((), object)
+    except RuntimeError as e: raise fault(DTypeError, f'{type(data).__name__} is not read: {e}', help='give an array of NumPy or nested lists') from None
     if a.dtype == object and (spot := ragged(data)): raise fault(InvalidShape, f'the list is ragged: {spot}', help='every row needs the same length; pad the short ones')
     made_here = not hasattr(data, '__array__')
     if made_here and want is None:

@@ -47,6 +47,13 @@ THINGS = [lambda v=v: v for v in (int, fl.Tensor, ValueError, len, np, np.dtype(
 ODD = NUMBERS + WORDS + SEVERAL + ARRAYS + TENSORS + THINGS
 
 
+def foreign():
+    "Tensors of torch, where it is installed."
+    try: import torch
+    except ImportError: return []
+    return [lambda: torch.ones(2), lambda: torch.tensor(.5), lambda: torch.tensor(1), lambda: torch.tensor([0, 1]), lambda: torch.ones(2, requires_grad=True), lambda: torch.tensor(1j)]
+
+
 class Hang(BaseException): "More than two seconds of computing."
 
 
@@ -117,7 +124,24 @@ def test_all(o, dtype, soon, backend):
     for sample, i, name, place in places(o):
         try: sample.draw(i, dtype)
         except fl.DTypeError: continue      # a sample that asks for a gradient of whole numbers
-        for make in ODD: check(o, sample, i, dtype, name, place, make(), soon)
+        for make in ODD + foreign(): check(o, sample, i, dtype, name, place, make(), soon)
+
+
+@pytest.mark.parametrize('o', OPS, ids=lambda o: o.name)
+def test_true_or_false(o):
+    "An option that is True or False is neither 'no' nor 2 nor None."
+    for n, p in o.signature.parameters.items():
+        if not isinstance(p.default, bool): continue
+        for sample in o.samples:
+            for odd in ('no', 2, None, [], 1., 0):
+                args, kw = sample.draw(0, 'f32')
+                bound = o.signature.bind(*args, **kw)
+                bound.arguments[n] = odd
+                with pytest.raises(FucinaError, match='help:'): o.call(*bound.args, **bound.kwargs)
+            args, kw = sample.draw(0, 'f32')
+            bound = o.signature.bind(*args, **kw)
+            bound.arguments[n] = np.bool_(bound.arguments.get(n, p.default))      # NumPy's are fine
+            o.call(*bound.args, **bound.kwargs)
 
 
 # functions and classes that are no operations

@@ -17,7 +17,7 @@ from .. import kernels
 from ..autograd import Sample, mode, op
 from ..dtypes import SHORT
 from ..errors import DTypeError, GradientPreparedConv2dUnsupported, InvalidDataLength, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault
-from ..checks import constant, floats, mixed, whole
+from ..checks import constant, flag, floats, mixed, whole
 from .reductions import lanes
 from ..tags import align, axis_of, parse, replaced, unused
 from ..tensor import Tensor, wrap
@@ -242,7 +242,7 @@ def weights_1d(w, spots, c, groups, op, x):
     return w.data.transpose(order).reshape(-1, w.shape[o]), groups, lambda g: g.reshape(sizes).transpose(np.argsort(order))
 
 # %% ../../nbs/23_convolution.ipynb #6488510f
-@op('convolution', needs=[whole('stride dilation groups', least=1), whole('padding', least=0), constant('state')], torch='torch.nn.functional.conv1d',
+@op('convolution', needs=[whole('stride dilation groups', least=1), whole('padding', least=0), constant('state'), flag('causal')], torch='torch.nn.functional.conv1d',
     samples=[Sample('time=5 c=2', 'tap=2 c=2 out=3', 'time', 'tap'), Sample('time=7 c=2', 'out=2 c=2 tap=3', 'time', 'tap', stride=2, padding=2, dilation=2), Sample('b=2 c=4 time=4', 'tap=2 c=2 out=4', 'time', 'tap', groups=2, causal=True),
              Sample('time=4 c=2', 'tap=2 part=1 out=4', 'time', 'tap', groups=2), Sample('time=5 c=3', 'c=3 tap=2', 'time', 'tap', causal=True, dilation=2), Sample('c=2 time=3', 'tap=2 c=2 out=1', 'time', 'tap', causal=True, state=[[1.], [2.]]),
              Sample('time=5 c=2', 'c=2 tap=2', 'time', 'tap', stride=2, padding=1)],
@@ -405,7 +405,7 @@ def fitting(x, w, bias, stride, padding, groups):
 # %% ../../nbs/23_convolution.ipynb #996f6202
 IMAGE = Tensor([[[1., 2.]]], 'h w c')
 
-@op('convolution', torch='torch.nn.functional.conv2d',
+@op('convolution', needs=[flag('relu')], torch='torch.nn.functional.conv2d',
     samples=[Sample('h=3 w=4 c=2', 'o=3 kh=2 kw=2 c=2'), Sample('b=2 h=4 w=3 c=2', 'o=2 kh=3 kw=2 c=2', 'o=2', stride=(2, 1), padding=1), Sample('h=3 w=3 c=4', 'o=4 kh=2 kw=2 c=2', groups=2), Sample('h=3 w=3 c=2', 'o=4 kh=2 kw=2 c=1', bias='o=4', groups=2),
              Sample('h=3 w=4 c=2', 'o=2 kh=3 kw=3 c=2', 'o=2', 1, 1, relu=True), Sample('h=2 w=2 c=3', 'c=2 kh=1 kw=1 d=3')],
     mistakes=[(ShapeMismatch, lambda f: f(IMAGE, Tensor([[[[1.]]]], 'o kh kw i'))), (ShapeMismatch, lambda f: f(IMAGE, Tensor([[[[1., 2.]]]], 'o kh kw i'), stride=0)), (ShapeMismatch, lambda f: f(IMAGE, Tensor([[[[1., 2.]]]], 'o kh kw i'), groups=2)),

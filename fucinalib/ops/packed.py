@@ -10,7 +10,7 @@ from html import escape
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, facts, op
-from ..checks import agrees, constant, last, new_axis, no_gradient, rank, real, same_type
+from ..checks import agrees, constant, flag, last, new_axis, no_gradient, rank, real, same_type
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError
 from ..errors import GradientPackedMatmulUnsupported, GradientQuantizedMatmulUnsupported
 from ..errors import TernaryContractDimNotBlockAligned, UnsupportedView, did_you_mean, fault
@@ -70,7 +70,7 @@ def _check_meeting(a, b):
 
 # %% ../../nbs/25_packed.ipynb #05990a52
 @op('packed', needs=[real('x', 'x.dot(y, tag) takes whole numbers'), same_type('y', of='x'),
-    rank('x y', 2, 'm k', most=8, kind=InvalidShape, hint='x.dot(y, tag) takes vectors')])
+    rank('x y', 2, 'm k', most=8, kind=InvalidShape, hint='x.dot(y, tag) takes vectors'), flag('transpose_a transpose_b')])
 def matmul(x:Tensor,           # at least two axes; the last one is summed
            y:Tensor,           # at least two axes; the last but one is summed
            out_tags,           # tags of the result: the leading axes, then rows, then columns

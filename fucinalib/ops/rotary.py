@@ -13,7 +13,7 @@ from numbers import Real
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, facts, op
-from ..checks import axis, constant, is_whole, no_gradient, number, one_of, real, shown
+from ..checks import axis, constant, flag, is_whole, no_gradient, number, one_of, real, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
 from ..errors import ShapeMismatch, TagError, brief, fault, named
 from ..tags import axis_of
@@ -129,7 +129,7 @@ def _rows_of(table, positions):
 RopeTable.rows = _rows_of
 
 # %% ../../nbs/21_rotary.ipynb #afe1a541
-@op('rotary', needs=[constant('freq_factors inv_freqs'), number('theta', above=0)], attach=False,
+@op('rotary', needs=[constant('freq_factors inv_freqs'), number('theta', above=0), flag('inverse')], attach=False,
     differentiable=False, composed=True)
 def rope_table(positions,          # whole numbers, or an AxisRange
                dim=None,           # how many features turn, an even number; inv_freqs say it too
