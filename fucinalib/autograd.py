@@ -719,9 +719,8 @@ def in_f32(o, args, kw):
         if x.data.dtype in F8: raise fault(DTypeError, f'{o.name} of {x.dtype}: 8-bit numbers are for storage', x=x, help="x.to('f32') computes")
         if x.dtype.is_float and x.data.dtype != kind: raise fault(DTypeError, f'{o.name} of {operands[0].dtype} and {x.dtype}', **names, help=f"number types never mix silently: {o.operands[0]}.to({str(x.dtype) if x.dtype.np not in SHORT else 'f32'!r})" + (' and the other too' if x.dtype.np in SHORT else ''))
         if x.node is not None and mode.grad and o.differentiable: raise fault(UnsupportedGradient, f'{o.name} of {x.dtype} has no gradient', **names, help="x.to('f32') passes one")
-    def wide(a):
-        if isinstance(a, (list, tuple)): return type(a)(map(wide, a)) if type(a) in (list, tuple) else a
-        return wrap(a.data.astype(F32), a.tags) if isinstance(a, Tensor) and a.data.dtype == kind else a
+    def one(a): return wrap(a.data.astype(F32), a.tags) if isinstance(a, Tensor) and a.data.dtype == kind else a
+    def wide(a): return type(a)(map(one, a)) if type(a) in (list, tuple) else one(a)
     def narrow(y):
         if not (isinstance(y, Tensor) and y.data.dtype == F32 and o.half == 'keep'): return y
         return wrap(quiet(y.data.astype)(kind), y.tags)

@@ -118,9 +118,9 @@ def test_some(o, soon, every_size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('dtype', ['f32', 'f64', 'f16', 'i64', 'bool'])
+@pytest.mark.parametrize('dtype', ['f32', 'f16', 'i64', 'bool'])
 @pytest.mark.parametrize('o', OPS, ids=lambda o: o.name)
-def test_all(o, dtype, soon, backend):
+def test_all(o, dtype, soon, every_size):
     for sample, i, name, place in places(o):
         try: sample.draw(i, dtype)
         except fl.DTypeError: continue      # a sample that asks for a gradient of whole numbers
