@@ -17,7 +17,7 @@ from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'numeric', 'integral', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'rank',
+__all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'rank',
            'leading', 'agrees', 'matches', 'like', 'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
            'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
@@ -123,6 +123,14 @@ class real(Check):
     def say(self, n, given):
         if given[n].data.dtype.kind != 'f': raise not_real(given[n], n, n == next(iter(given)), self.else_)
     def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'i8')}
+
+
+class single(Check):
+    "Tensors of f32, which is what weights of few bits are multiplied by."
+    def test(self, n): return f"{n}.data.dtype == 'f4'"
+    def say(self, n, given):
+        if given[n].dtype != 'f32': raise fault(DTypeError, f'of {given[n].dtype}', help=f"{n}.to('f32')", **given)
+    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'f8')}
 
 
 class numeric(Check):
@@ -617,7 +625,7 @@ class one_of(Check):
     def say(self, n, given):
         v = given[n]
         if not isinstance(v, str) or v not in self.choices:
-            help = did_you_mean(v, self.choices, 'it is one of') + f'; {self.hint}' * bool(self.hint)
+            help = did_you_mean(v if isinstance(v, str) else '', self.choices, 'it is one of') + f'; {self.hint}' * bool(self.hint)
             raise fault(OptionError, f'there is no {self.what or n} {shown(v)}', help=help)
     def spoil(self, n, given): yield OptionError, {n: str(given[n])[:-1] + 'x'}
 

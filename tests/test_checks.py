@@ -5,7 +5,7 @@ import pytest
 import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
 from fucinalib.checks import (additive, agrees, axes, axis, broadcasts, constant, count, flag, integral, last, leading, like, logical, matches, meets, new_axis, number,
-                              one_of, positions, rank, real, rows, together, vector, whole)
+                              one_of, positions, rank, real, single, rows, together, vector, whole)
 from fucinalib.tensor import Tensor
 
 
@@ -130,7 +130,7 @@ def test_what_a_choice_takes(chooser):
 def looker():
     "An operation on queries and keys, with a table beside them and a name that may stand for an axis that goes."
     @op('probe', attach=False, needs=[axes('q', 'seq d', alone=False), axes('k', 'seq d', of='q'), agrees('k', of='q', but='seq'),
-                                      rank('table', 2, 'seq key', kind=fl.InvalidShape), leading('part', 'q', 1), rank('part', 1, 'seq', most=3),
+                                      rank('table', 2, 'seq key', kind=fl.InvalidShape), leading('part', 'q', 1), single('q'), rank('part', 1, 'seq', most=3),
                                       vector('sinks', "'d'", 'q'), new_axis('out', 'q', free=('d',)),
                                       one_of('mask', 'near far', hint='a table is a bias')])
     def looker_(q:Tensor, k:Tensor, table=None, part=None, sinks=None, out='out', mask='near')->Tensor:
@@ -146,6 +146,7 @@ UNLIKE = [
     (fl.TagError, dict(q=Q('row d seq')), "looker_: the axes of q end in 'seq d'", "q.permute('row seq d')"),
     (fl.TagError, dict(q=Q('row time feat')), "looker_: the axes of q end in 'seq d'", "q.rename('row seq d') if"),
     (fl.TagError, dict(q=V()), "looker_: the axes of q end in 'seq d'", "Tensor(values, 'seq d')"),
+    (fl.DTypeError, dict(q=Q().to('f64')), 'looker_ of f64', "q.to('f32')"),
     (fl.TagError, dict(k=Q('row d seq')), "looker_: the axes of k are 'row seq d'", "k.permute('row seq d')"),
     (fl.TagError, dict(k=Q('a b c')), "looker_: the axes of k are 'row seq d'", "k.rename('row seq d')"),
     (fl.TagError, dict(k=X()), "looker_: the axes of k are 'row seq d'", "Tensor(values, 'row seq d')"),
@@ -170,7 +171,7 @@ def test_what_goes_beside_another(looker, kind, bad, head, help):
 
 def test_what_goes_beside_another_is_spoiled(looker):
     kinds = [kind for kind, call in looker.op.mistakes if pytest.raises(kind, call, looker)]
-    assert kinds.count(fl.ShapeMismatch) == 3 and kinds.count(fl.InvalidShape) == 1 and len(kinds) == 12
+    assert kinds.count(fl.ShapeMismatch) == 3 and kinds.count(fl.InvalidShape) == 1 and len(kinds) == 13
 
 
 def test_a_word_may_be_asked_inside():

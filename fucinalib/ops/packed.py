@@ -10,7 +10,8 @@ from html import escape
 import numpy as np
 from .. import kernels
 from ..autograd import Sample, facts, op
-from ..checks import agrees, constant, flag, last, new_axis, no_gradient, rank, real, same_type
+from ..checks import agrees, constant, flag, last, new_axis, no_gradient, rank
+from ..checks import real, same_type, single
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError
 from ..errors import GradientPackedMatmulUnsupported, GradientQuantizedMatmulUnsupported
 from ..errors import TernaryContractDimNotBlockAligned, UnsupportedView, did_you_mean, fault
@@ -70,7 +71,8 @@ def _check_meeting(a, b):
 
 # %% ../../nbs/25_packed.ipynb #05990a52
 @op('packed', needs=[real('x', 'x.dot(y, tag) takes whole numbers'), same_type('y', of='x'),
-    rank('x y', 2, 'm k', most=8, kind=InvalidShape, hint='x.dot(y, tag) takes vectors'), flag('transpose_a transpose_b')])
+    rank('x y', 2, 'm k', most=8, kind=InvalidShape, hint='x.dot(y, tag) takes vectors'),
+    flag('transpose_a transpose_b')])
 def matmul(x:Tensor,           # at least two axes; the last one is summed
            y:Tensor,           # at least two axes; the last but one is summed
            out_tags,           # tags of the result: the leading axes, then rows, then columns
@@ -135,8 +137,7 @@ def check(self:PackedWeight, x, joined, out=None, gate=None):
     if x.shape[1] != k:
         help = f'{joined[0]!r} is {x.shape[1]} in x; this weight takes {k}'
         raise fault(ShapeMismatch, f'over {joined[0]!r}: sizes differ', help=help, x=x, w=self)
-    if x.dtype != 'f32':
-        raise fault(DTypeError, f'of {x.dtype} with a packed weight', help="x.to('f32')")
+    if x.data.dtype != 'f4': single('x').ask(dict(x=x, w=self))
     self.refuse_graph(x=x)
     return parse(x.tags[:1], out)
 
