@@ -1,5 +1,5 @@
 """What every test runs under. This file is imported before NumPy."""
-import os
+import os, sys
 
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # see fucinalib/_environment.py: a test may import torch first
 os.environ.setdefault('GOMP_SPINCOUNT', '600')
@@ -13,6 +13,7 @@ settings.register_profile('quick', max_examples=25, deadline=None, derandomize=T
 settings.register_profile('long', max_examples=1000, deadline=None)
 settings.load_profile('quick')
 
+REFERENCES = 'torch', 'transformers', 'gguf', 'onnxruntime', 'onnx'
 LIVE = 'test_opinfo.py',    # these need a reference to be read at all
 
 
@@ -34,9 +35,19 @@ def refuse_skip(config, report):
     report.outcome, report.longrepr = 'failed', f'make test-all skips nothing, and this said: {reason}'
 
 
+def refuse_reference(item, report, known=set()):
+    "In a default run: a test that imports a reference fails, whether it is there or not, unless it is marked."
+    if 'not torch' not in item.config.option.markexpr or item.get_closest_marker('torch'): return
+    missing = [name for name in REFERENCES if report.skipped and f"import '{name}'" in str(report.longrepr)]
+    wanted = [name for name in REFERENCES if name in sys.modules and name not in known] + missing
+    known.update(wanted)        # imported once, it is no later test's doing
+    if wanted: report.outcome, report.longrepr = 'failed', f'this wants {wanted[0]}: mark it with pytest.mark.torch'
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield
+    refuse_reference(item, report)
     refuse_skip(item.config, report)
     return report
 

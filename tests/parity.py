@@ -7,7 +7,6 @@ import fucinalib as fl
 from fucinalib.autograd import Sample
 
 GOLDEN = Path(__file__).parent / 'golden'
-REFERENCES = 'torch', 'transformers', 'gguf', 'onnxruntime', 'onnx'
 
 
 class Later:

@@ -144,6 +144,7 @@ def test_a_strided_gradient(way):
     w.grad = np.broadcast_to(np.float32(2), (30, 40)).T
     same(w.grad, way(w).grad)
 
+@pytest.mark.torch
 def test_leaf_as_in_torch():
     torch = pytest.importorskip('torch')
     for size in (3, 30):
@@ -210,6 +211,7 @@ def test_copy_of_a_result_is_in_its_graph():
     z.sum().backward()
     assert w.grad.tolist() == [2.] * 20
 
+@pytest.mark.torch
 def test_refused_as_in_torch():
     torch = pytest.importorskip('torch')
     with pytest.raises(RuntimeError): copy.deepcopy(torch.ones(2, requires_grad=True) * 2)

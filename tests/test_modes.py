@@ -236,6 +236,7 @@ def play(make, read, script, end):
 @pytest.mark.parametrize('script', [SCRIPT, SCRIPT[:4], SCRIPT[:1], [], [('send', None), ('send', 'stop'), ('send', None)],
                                     [('throw', KeyError), ('send', None)], [('send', None), ('throw', GeneratorExit), ('send', None)]])
 @pytest.mark.parametrize('end', [lambda g: g.close(), lambda g: None])
+@pytest.mark.torch
 def test_send_throw_close_as_in_torch(script, end):
     torch = pytest.importorskip('torch')
     t = torch.ones(2, requires_grad=True)

@@ -3,7 +3,7 @@ import os, subprocess, sys
 from configparser import ConfigParser
 from pathlib import Path
 import pytest
-from parity import REFERENCES
+from conftest import REFERENCES
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,6 +36,22 @@ def test_fixture(broken): pass
 @pytest.mark.xfail(strict=True)
 def test_known(): assert 0
 '''
+
+def test_a_test_that_wants_a_reference_is_marked(tmp_path):
+    "Or it fails, with the reference and without: a default run is the same on every machine."
+    (tmp_path/'conftest.py').write_text((ROOT/'tests'/'conftest.py').read_text())
+    (tmp_path/'gguf.py').write_text('')
+    (tmp_path/'test_some.py').write_text('''
+import pytest
+def test_missing(): pytest.importorskip('onnx')
+def test_present(): import gguf
+def test_neither(): pass
+@pytest.mark.torch
+def test_marked(): import gguf
+''')
+    status, out = pytest_in(tmp_path, '-m', 'not slow and not torch', PYTHONPATH=f'{tmp_path}{os.pathsep}{ROOT}')
+    assert '2 failed, 1 passed, 1 deselected' in out and out.count('mark it with pytest.mark.torch') >= 2, out
+
 
 OUTCOMES = {'default': ([], '1 passed, 3 skipped, 1 xfailed'),
             'no-skips': (['--no-skips'], '1 failed, 1 passed, 1 xfailed, 2 errors')}
