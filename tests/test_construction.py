@@ -1,4 +1,5 @@
 """Constructors and the counter random numbers, whose values are a promise."""
+from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -169,6 +170,18 @@ def test_arange_needs_no_second_array():
     assert tracemalloc.get_traced_memory()[1] < 1.2 * x.data.nbytes
     tracemalloc.stop()
     assert x.tolist()[-1] == 2 * 10**6 + 1
+
+def test_ways_longer_than_a_float(backend):
+    "From -1.7e308 to 1.7e308 is further than f64 counts; halves do not."
+    for n in (5, 40_000):
+        y, half = fl.uniform('d', n, -1.7e308, 1.7e308, dtype='f64', seed=3).data, fl.uniform('d', n, -.85e308, .85e308, dtype='f64', seed=3).data
+        np.testing.assert_array_equal(y, half * 2)
+        assert len(np.unique(y)) == n and y.min() < -1e307 < 1e307 < y.max()
+    for dtype, start, end, step in (('f64', -1.7e308, 1.7e308, 1e307), ('f64', 1.7e308, -1.7e308, -5e307), ('f32', -3e38, 3.2e38, 1e38), ('f16', -6e4, 6.1e4, 2e4)):
+        y = fl.arange('t', start, end, step, dtype=dtype).numpy()
+        want = [float(Fraction(start) + i * Fraction(step)) for i in range(y.size)]
+        assert abs(y.size - (Fraction(end) - Fraction(start)) / Fraction(step)) <= 1
+        np.testing.assert_allclose(y.astype('f8') / 2, np.array(want) / 2, rtol=4 * float(np.finfo(y.dtype).eps), atol=abs(step) * 1e-3)
 
 def test_randint_over_all_of_i64(backend):
     "low + floor(z n / 2**64) with n = 2**64 keeps all bits of z."

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['CONSTANT', 'LIKE', 'process', 'source', 'forking', 'RANDOM', 'measure', 'by_name', 'said', 'count', 'whole', 'filled',
            'zeros', 'ones', 'empty', 'single', 'full', 'zeros_like', 'ones_like', 'empty_like', 'full_like', 'one_tag',
-           'numbers', 'arange', 'steps_between', 'linspace', 'eye', 'one_hot', 'at', 'clean', 'bits64', 'Stream',
-           'Process', 'manual_seed', 'next_seed', 'before_fork', 'after_fork', 'Noting', 'Repeating', 'SameSeeds',
-           'drawn', 'fill_uniform', 'rand', 'uniform', 'fill_normal', 'randn', 'normal', 'bernoulli', 'gumbel',
-           'randint', 'fill_whole', 'randperm']
+           'numbers', 'arange', 'from_steps', 'steps_between', 'linspace', 'eye', 'one_hot', 'at', 'clean', 'bits64',
+           'Stream', 'Process', 'manual_seed', 'next_seed', 'before_fork', 'after_fork', 'Noting', 'Repeating',
+           'SameSeeds', 'drawn', 'fill_uniform', 'rand', 'uniform', 'fill_normal', 'randn', 'normal', 'bernoulli',
+           'gumbel', 'randint', 'fill_whole', 'randperm']
 
 # %% ../../nbs/05_construction.ipynb #50889efb
 import itertools, operator, os, threading
@@ -195,8 +195,7 @@ def arange(tag,         # name of the axis
     if step == 0: raise fault(InvalidShape, 'arange: step is 0', start=start, end=end, help=f'arange({tags[0]!r}, {start}, {end}, 1)')
     n = steps_between(start, end, step, real)
     if n < 1: raise fault(InvalidShape, f'arange: nothing lies between {start} and {end} in steps of {step}', help='a tensor holds at least one value')
-    if dtype.is_float:
-        with np.errstate(over='ignore'): return kernels.arange_(np.empty(n, dtype.np), dtype.np.type(start), dtype.np.type(step if n > 1 else 0)), tags, None
+    if dtype.is_float: return from_steps(start, step if n > 1 else 0, n, dtype.np), tags, None
     last = start + (n - 1) * step
     if dtype.is_int and not (np.iinfo(dtype.np).min <= min(start, last) and max(start, last) <= np.iinfo(dtype.np).max):
         raise fault(DTypeError, f'arange: {start} to {last} does not fit into {dtype}', help=f'{dtype} holds {np.iinfo(dtype.np).min} to {np.iinfo(dtype.np).max}')
@@ -205,9 +204,19 @@ def arange(tag,         # name of the axis
     else: y *= bits64(step); y += bits64(start)      # in place; what goes beyond 64 bits in the product comes back in the sum
     return y.astype(dtype.np, copy=False), tags, None
 
+def from_steps(start, step, n, kind):
+    "n real numbers of a NumPy type from start on; where the way to the last is longer than the type counts, halves that are doubled."
+    real = kind.type
+    with np.errstate(over='ignore'):
+        short = isfinite(real((n - 1) * float(step)))
+        y = kernels.arange_(np.empty(n, kind), real(start if short else start / 2), real(step if short else step / 2))
+        return y if short else y * real(2)
+
 def steps_between(start, end, step, real):
     "How many steps lead from start to the last value before end. InvalidShape if no memory holds so many values."
-    try: n = ceil((end - start) / step) if real else -((start - end) // step)
+    try:
+        way = end - start if real else 0
+        n = -((start - end) // step) if not real else ceil(way / step if isfinite(way) else end / step - start / step)
     except OverflowError: n = 2**60 * ((end > start) == (step > 0))      # a quotient beyond all floats
     if n >= 2**60: raise fault(InvalidShape, f'arange: the values from {start} to {end} in steps of {step}', help='no memory holds them; make the step larger')
     return n
@@ -354,7 +363,8 @@ def drawn(op, tags, shape, sizes, seed, dtype, fill):
     return y, tags, None
 
 def fill_uniform(low, high):
-    "The filler for numbers in [low, high)."
+    "The filler for numbers in [low, high); where the way between them is longer than a float, of halves that are doubled."
+    if not isfinite(high - low): return lambda out, seed, real: np.multiply(kernels.uniform_(out, seed, np.float64(low / 2), np.float64(high / 2 - low / 2), random.below(high, out.dtype) / 2), 2, out=out)
     return lambda out, seed, real: kernels.uniform_(out, seed, np.float64(low), np.float64(high - low), random.below(high, out.dtype))
 
 RANDOM = dict(samples=[Sample('row col', row=2, col=3, seed=0), Sample('d', 5, seed=7, dtype='f64')], differentiable=False, attach=False,
