@@ -468,7 +468,7 @@ def randperm(tag, n, *, seed = None) -> Tensor:
 def reciprocal(x: Tensor) -> Tensor:
     """1 / x; inf at 0."""
     ...
-registry: dict
+registry: object
 def relpos_shift(x: Tensor, t_k, out_tags) -> Tensor:
     """Scores by distance as scores by key: entry (q, j) is x at (q, j + queries - 1 - q)."""
     ...

@@ -8,8 +8,8 @@ __all__ = ['clock', 'SMALL', 'F32', 'recording', 'blocks', 'mode', 'NOTHING', 'w
            'switch', 'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled', 'steps', 'reach', 'shares_of', 'Part', 'Pass',
            'seed_for', 'spent_fault', 'Write', 'changed', 'arrays_in', 'Sample', 'Op', 'registered', 'by_name',
            'holds_tensor', 'many_tensors', 'Watcher', 'watched', 'tell', 'op', 'facts', 'misshapen', 'caller', 'record',
-           'short', 'in_f32', 'refuse_gradient', 'refuse_copy', 'set_state', 'GradReport', 'gradcheck',
-           'compare_slopes', 'custom_vjp', 'checkpoint']
+           'short', 'in_f32', 'refuse_copy', 'set_state', 'GradReport', 'gradcheck', 'compare_slopes', 'custom_vjp',
+           'checkpoint']
 
 # %% ../nbs/03_autograd.ipynb #f3003304
 import functools, inspect, itertools, operator, sys, threading, types, weakref
@@ -24,7 +24,7 @@ from .errors import (BackwardAlreadyRun, DTypeError, FucinaError, GradError, Gra
                               GradientShapeMismatch, InvalidShape, MissingBackwardGradient, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, TagError, UnsupportedGradient, brief,
                               fault, tensors_in)
-from .kernels.dispatch import hush, quiet, unhush
+from .kernels.dispatch import Names, hush, quiet, unhush
 from .misuse import explain
 from .modes import BareBlock, Block
 from .tags import align, parse
@@ -487,15 +487,15 @@ class Sample:
     def __repr__(self): return ', '.join([*map(repr, self.args), *(f'{k}={v!r}' for k, v in self.kw.items())])
 
 # %% ../nbs/03_autograd.ipynb #7de45188
-registry = {}    # name -> Op
+registry = Names('an operation', lambda o: o.fn)    # name -> Op
 
 class Op:
     "What the library knows of one operation."
-    def __init__(self, fn, family, needs=(), samples=(), mistakes=(), torch=None, differentiable=True, refuse=False, composed=False, attach=True, view=False, half='keep'):
+    def __init__(self, fn, family, needs=(), samples=(), mistakes=(), torch=None, differentiable=True, composed=False, attach=True, view=False, half='keep'):
         self.fn, self.name, self.doc, self.family = fn, fn.__name__, inspect.getdoc(fn) or '', family
         self.needs, self.check = needs, needs[0].compiled(fn, needs) if needs else None      # what it asks of its arguments
         self.samples, self.by_hand, self.torch = samples, mistakes, torch      # to try it on; what must fail; its name in torch
-        self.differentiable, self.refuse, self.composed, self.attach, self.view = differentiable, refuse, composed, attach, view    # view: may share its operand's memory
+        self.differentiable, self.composed, self.attach, self.view = differentiable, composed, attach, view    # view: may share its operand's memory
         self.half = 'native' if view or self.name.endswith('_') or family in ('structure', 'construction', 'indexing') else half      # 16-bit operands: 'keep' their type, give 'f32', or 'native': only move numbers
         self.foreign = not str(fn.__module__).startswith('fucinalib.')     # what it returns is looked at closely
         self.signature = inspect.signature(fn)
@@ -592,13 +592,18 @@ def tell(make):
     for w in watchers.get(): w.told(make)
 
 # %% ../nbs/03_autograd.ipynb #9ae1d82f
-def op(family,   # group of ops it is documented with
-       **how,    # needs, torch, differentiable, composed, attach, view, half, samples, mistakes: see Op
+def op(family,         # group of ops it is documented with
+       replace=False,  # True puts it in the place of the operation that has its name
+       **how,          # needs, torch, differentiable, composed, attach, view, half, samples, mistakes: see Op
       ):
     "Make an operation of a function that returns (array, tags, rules): wrap, record, register, attach as a method."
     def decorate(fn):
         o = Op(fn, family, **how)
-        registry[o.name] = o
+        there = getattr(Tensor, o.name, None)
+        if o.attach and there is not None and getattr(getattr(there, 'op', None), 'name', None) != o.name:
+            raise fault(OptionError, f'a tensor has {o.name}, which is no operation of that name',
+                        help=f'give it a name of its own, or @op({family!r}, attach=False) makes a function alone')
+        registry.enter(o.name, o, replace)
         call = o.call = functools.wraps(fn)(caller(o))
         call.op = o
         if o.attach: setattr(Tensor, o.name, call)
@@ -620,32 +625,33 @@ def misshapen(o, result):
 # %% ../nbs/03_autograd.ipynb #9258c7d7
 def caller(o, watching=watching):
     "The function users call for `o`; with nobody `watching`, the one that watchers stand around."
-    new, ndarray, widen = Tensor.__new__, np.ndarray, o.half != 'native'
-    recorded, foreign, writes = o.differentiable and not o.composed, o.foreign, o.name.endswith('_')
-    check = o.check
+    new, ndarray = Tensor.__new__, np.ndarray
+    fn, check, composed, recorded = o.fn, o.check, o.composed, o.differentiable and not o.composed
+    foreign, lead, widen, writes = o.foreign, o.lead, o.half != 'native', o.name.endswith('_')
     def call(*args, **kw):
         if watching: return watched(o, args, kw)
-        if widen and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32) and short(o, args, kw): return in_f32(o, args, kw)
+        if widen and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32) and short(o, args, kw):
+            return in_f32(o, args, kw)
         before = hush()      # inf and NaN are values: no operation warns of them
         try:
             if check is not None: check(*args, **kw)
-            result = o.fn(*args, **kw)
+            result = fn(*args, **kw)
         except FucinaError as e:
             e.told(o.name, o.given(args, kw))
             raise
         except Exception as e: raise explain(o, e, args, kw)
         finally: unhush(before)
-        if o.composed or type(result) is not tuple:      # an op that called itself, or a result that is no tensor
+        if composed or type(result) is not tuple:      # an op that called others, or a result that is no tensor
             if writes: changed(result.data, o.name)
             return result
         try: y, tags, rules = result
         except (TypeError, ValueError): raise misshapen(o, result) from None
-        if type(y) is not ndarray: y = np.asarray(y)
         t = new(Tensor)
-        t.data, t.tags, t.node = y, tags, None
+        t.data = y = y if type(y) is ndarray else np.asarray(y)
+        t.tags, t.node = tags, None
         if foreign or len(tags) != y.ndim: _check_tags(o, t)
         if recorded and mode.grad:
-            n, lead = len(args), o.lead
+            n = len(args)
             operands = args if n == lead else args[:lead] if n > lead > 0 else o.find_operands(args, kw)
             record(t, o, operands, rules)
         return t
@@ -654,8 +660,11 @@ def caller(o, watching=watching):
 # %% ../nbs/03_autograd.ipynb #b3f6a911
 def record(t, o, operands, rules):
     "Note in the tensor `t` that `o` made it of `operands`, if one of them requires a gradient."
-    parents = tuple([x.node if isinstance(x, Tensor) else None for x in operands])
-    constants, n, known = parents.count(None), len(parents), None
+    parents, constants, known = [], 0, None
+    for x in operands:
+        if isinstance(x, Tensor) and x.node is not None: parents.append(x.node)
+        else: parents.append(None); constants += 1
+    n = len(parents)
     if constants == n: return
     if type(rules) is not tuple or len(rules) != n or o.foreign: rules = _check_rules(o, rules, n)
     if constants:
@@ -664,7 +673,7 @@ def record(t, o, operands, rules):
             if p is None:
                 known.append(sketch(operands[i]))
                 if type(rules) is tuple: rules = rules[:i] + (None,) + rules[i + 1:]      # it would keep its arrays alive
-    _note(t, o, parents, rules, known)
+    _note(t, o, tuple(parents), rules, known)
 
 def _note(t, o, parents, rules, known):
     t.node = node = Node(t, o, parents, rules, known)
@@ -727,13 +736,6 @@ def in_f32(o, args, kw):
     y = o.bare(*map(wide, args), **{k: wide(v) for k, v in kw.items()})
     if isinstance(y, tuple): return type(y)(*map(narrow, y)) if hasattr(y, '_fields') else tuple(map(narrow, y))
     return [narrow(v) for v in y] if isinstance(y, list) else narrow(y)
-
-# %% ../nbs/03_autograd.ipynb #87e031ca
-def refuse_gradient(o, operands):
-    "UnsupportedGradient if an operand requires a gradient that `o` would silently stop."
-    for i, x in enumerate(operands):
-        if isinstance(x, Tensor) and x.node is not None and mode.grad:
-            raise fault(UnsupportedGradient, f'{o.name} has no gradient, and {o.operand_name(i)} requires one', **{o.operands[min(i, len(o.operands) - 1)]: x}, help='x.detach(), or compute it under no_grad()')
 
 # %% ../nbs/03_autograd.ipynb #6c02e8d1
 def refuse_copy(x, how):

@@ -4,11 +4,11 @@ A chapter defines an exercise with its reference. The learner's function runs on
 shown: which input, which entry, yours beside the right one, a picture. Progress lasts as long as the process; nothing is stored.
 """
 import copy, dis, inspect, json, linecache, re, sys, traceback
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 import numpy as np
-from .autograd import registry
+from .autograd import Watcher, registry
 from .differences import Fault, describe, differ, is_tensor
 from .errors import FucinaError, OptionError, did_you_mean, fault
 from .tensor import Tensor
@@ -90,20 +90,16 @@ def blank(answer):
     return code is not None and all(i.opname in idle and ('CONST' not in i.opname or i.argval in (None, ...))
                                     for i in dis.get_instructions(code))
 
-def replace(op, fn):
-    "Let `fn` compute the op, the library's own rule if None. Every way to call an op goes through its `fn`."
-    own = op.__dict__.setdefault('own', (op.fn, op.composed))
-    op.fn, op.composed = (fn, True) if fn else own
+class Instead(Watcher):
+    "Inside, `fn` computes the operation `op`, or the library's own rule if None; what watched before has no say in it."
+    def __init__(self, op, fn): self.op, self.fn = op, fn
+    def around(self, o, run, args, kw):
+        if o is not self.op: return run(*args, **kw)
+        return self.fn(*args, **kw) if self.fn else o.bare(*args, **kw)
 
-@contextmanager
 def computed_by(name, fn=None):
-    "Inside, `fn` computes the op called `name`."
-    if name is None: yield; return
-    op = registry[name]
-    before = op.fn, op.composed
-    replace(op, fn)
-    try: yield
-    finally: op.fn, op.composed = before
+    "A block in which `fn` computes the op called `name`, the library's own rule if None."
+    return Instead(registry[name], fn) if name else nullcontext()
 
 def barred(*args, **kw): raise Circular
 
@@ -261,15 +257,13 @@ def sources(id):
 
 class Used:
     "A learner's op in place of the library's, until `undo()` or the end of the `with` block."
-    def __init__(self, op, fn): self.op, self.fn, self.before, self.entered = op, fn, [], False; self.begin()
+    def __init__(self, op, fn): self.op, self.fn, self.begun, self.entered = op, fn, [], False; self.begin()
 
-    def begin(self):
-        self.before.append((self.op.fn, self.op.composed))
-        replace(self.op, self.fn)
+    def begin(self): self.begun.append(Instead(self.op, self.fn).__enter__())
 
     def undo(self):
         self.entered = True
-        if self.before: self.op.fn, self.op.composed = self.before.pop()
+        if self.begun: self.begun.pop().__exit__()
 
     def __enter__(self):
         if self.entered: self.begin()       # the first block goes on with what `use` began
@@ -279,8 +273,8 @@ class Used:
     def __exit__(self, *exc): self.undo()
 
     def __repr__(self):
-        if self.op.fn is self.op.own[0]: return f"{self.op.name} is the library's own"
-        return f'{self.op.name} is yours ({getattr(self.op.fn, "__name__", "mine")}), everywhere in the library'
+        if not self.fn or not self.begun: return f"{self.op.name} is the library's own"
+        return f'{self.op.name} is yours ({getattr(self.fn, "__name__", "mine")}), everywhere in the library'
 
 def use(id,      # the exercise
         fn=...,  # your function; `...`: your latest right answer; None: the library's own again

@@ -1,16 +1,10 @@
 """Which matrix product a contraction became: a record, its text, its picture, and `explain`, which collects the records of a call."""
 import html as _html
-import threading
+from fucinalib.autograd import Watcher, watchers
 from fucinalib.errors import OptionError, fault
 from fucinalib.show import STYLE, tag_color
 
 __all__ = ['Product', 'Explanation', 'explain']
-
-
-class Watch(threading.local):
-    seen = None     # list of Products while somebody watches on this thread
-
-watch = Watch()
 
 
 def words(tags, sizes): return ' '.join(f'{t}={sizes[t]}' for t in tags) or 'a single number'
@@ -123,8 +117,12 @@ def explain(fn,     # a function or method that contracts tensors: x.dot, model,
            )->Explanation:
     "Run `fn` and tell which matrix products it became and what they copied; `.result` is what it returned."
     if not callable(fn): raise fault(OptionError, f'explain runs a function, and this is a {type(fn).__name__}', given=fn, help="explain(x.dot, w, 'in'), or explain(lambda: x @ w)")
-    before, watch.seen = watch.seen, []
-    try:
-        result = fn(*args, **kw)
-        return Explanation(watch.seen, result)
-    finally: watch.seen = before
+    with Listener() as heard: result = fn(*args, **kw)
+    return Explanation(heard.products, result)
+
+
+class Listener(Watcher):
+    "Collects the products that contractions tell of; one inside another has them for itself."
+    def __init__(self): self.products = []
+    def told(self, make):
+        if self is [w for w in watchers.get() if isinstance(w, Listener)][-1]: self.products.append(make())

@@ -47,17 +47,13 @@ FORM = re.compile(r'(_(last|mid|row|col|scalar|backward|back))*_?$')      # sum_
 def kernels_of(o,  # an Op of the registry
               )->list:
     "The kernels its samples run in f32, forward and backward, compiled or not; each named once, whatever its form."
-    before, floors = kernels.stats.copy(), {k: k.floor for k in kernels.table.values()}
-    try:
-        for k in floors: k.floor = 0
+    with kernels.noted() as names:
         for i, sample in enumerate(o.samples):
             args, kw = sample.draw(seed=i, dtype='f32', requires_grad=o.differentiable)
             with enable_grad(): results = o.call(*args, **kw)
             for y in results if isinstance(results, (tuple, list)) else [results]:
                 if getattr(y, 'node', None) is not None: y.backward(np.ones(y.shape))
-    finally:
-        for k, floor in floors.items(): k.floor = floor
-    return sorted({FORM.sub('', k if isinstance(k, str) else k[0]) for k in kernels.stats - before})
+    return sorted({FORM.sub('', name) for name in names})
 
 
 def row(o):

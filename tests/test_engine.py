@@ -1,5 +1,5 @@
 """The engine's contracts: rules are checked, gradients belong to their leaf, a failed pass changes nothing, and threads lose nothing."""
-import contextvars, functools, gc, signal, sys, threading, tracemalloc, warnings, weakref
+import contextvars, functools, gc, itertools, linecache, signal, sys, threading, tracemalloc, warnings, weakref
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -882,3 +882,132 @@ def test_checkpoint_is_seen_by_watchers():
     seen = Seen()
     with seen: fl.checkpoint(lambda x: x * w, x)
     assert seen.heard == ['checkpoint', 'mul', 'mul!', 'checkpoint!']
+
+
+# a name is given away once
+
+@pytest.fixture
+def tables():
+    "What a test registers is gone afterwards."
+    before = dict(fl.registry), dict(fl.kernels.table), {n: getattr(T, n) for n in dir(T)}
+    yield
+    for table, old in zip((fl.registry, fl.kernels.table), before): dict.clear(table); dict.update(table, old)
+    for n in set(dir(T)) - set(before[2]): delattr(T, n)
+    T.relu = before[2]['relu']
+
+def test_an_operation_of_an_existing_name_is_refused(tables):
+    relu = fl.registry['relu']
+    def define(**how):
+        @fl.autograd.op('demo', **how)
+        def relu(x:T): return x.data * 0, x.tags, (lambda g: g * 0,)
+        return relu
+    with pytest.raises(OptionError, match=r"relu is an operation already, of fucinalib\.ops\.unary\n  help: .*replace=True"): define()
+    with pytest.raises(OptionError, match='relu'): define(attach=False)
+    with pytest.raises(OptionError, match='relu'): fl.registry['relu'] = fl.registry['exp']
+    assert fl.registry['relu'] is relu and T.relu.op is relu and C([1.], 'd').relu().tolist() == [1]
+    mine = define(replace=True)
+    assert fl.registry['relu'] is mine.op and C([1.], 'd').relu().tolist() == [0]
+
+@pytest.mark.parametrize('name', ['shape', 'tags', 'data', 'backward', 'numpy', 'requires_grad', '__add__', 'node'])
+def test_an_operation_does_not_hide_an_attribute(name, tables):
+    before = getattr(T, name)
+    def f(x:T): return x.data, x.tags, (lambda g: g,)
+    f.__name__ = name
+    for how in ({}, dict(replace=True)):
+        with pytest.raises(OptionError, match=rf'a tensor has {name}, which is no operation of that name\n  help: .*attach=False'): fl.autograd.op('demo', **how)(f)
+    assert getattr(T, name) is before and name not in fl.registry
+    assert fl.autograd.op('demo', attach=False)(f)(C([1.], 'd')).tolist() == [1]
+
+def test_a_kernel_of_an_existing_name_is_refused(tables):
+    from fucinalib.kernels import kernel, table
+    was = table['relu']
+    def define(**how):
+        @kernel(**how)
+        def relu(x): return x
+        return relu
+    with pytest.raises(OptionError, match=r"relu is a kernel already, of fucinalib\.kernels\.\w+\n  help: .*replace=True"): define()
+    with pytest.raises(OptionError, match='relu'): table['relu'] = table['exp']
+    assert table['relu'] is was
+    assert define(replace=True).kernel is table['relu'] is not was
+
+def cell(text, name='__main__', cells=itertools.count()):
+    "A cell of a notebook, run."
+    path = f'<cell {next(cells)}>'
+    linecache.cache[path] = len(text), None, text.splitlines(True), path
+    exec(compile(text, path, 'exec'), {'__name__': name})
+
+CELL = """
+from fucinalib.autograd import op, Tensor
+@op('demo')
+def of_a_cell(x:Tensor):
+    "A rule inside."
+    a = x.data
+    def rule(g): return g * a * FACTOR
+    return a * 2, x.tags, (rule,)
+"""
+
+def test_a_cell_may_run_again(tables):
+    "As it was or changed; and a chapter, over the module that was made of it."
+    cell(CELL.replace('FACTOR', '1.')); cell(CELL.replace('FACTOR', '1.')); cell(CELL.replace('FACTOR', '3.'))
+    del fl.registry['of_a_cell']
+    cell(CELL.replace('FACTOR', '2.'), 'fucinalib.ops.chapter')
+    with pytest.raises(OptionError, match='of_a_cell is an operation already, of fucinalib.ops.chapter'): cell(CELL.replace('FACTOR', '1.'))
+    with pytest.raises(OptionError): cell(CELL.replace('FACTOR', 'True * 2'))
+    cell('import numpy\n\n\n' + CELL.replace('FACTOR', '2.'))
+    cell(CELL.replace('FACTOR', '1.'))      # from here on it is the notebook's own
+
+def test_rows_of_a_table_do_not_share_a_name(tables):
+    def row(name):
+        def f(x:T): return x.data, x.tags, (lambda g: g,)
+        f.__name__, f.__module__ = name, 'fucinalib.ops.rows'
+        fl.autograd.op('demo')(f)
+    row('row_one'); row('row_two')
+    with pytest.raises(OptionError, match='row_one is an operation already'): row('row_one')
+
+
+# one hook: nothing is patched
+
+def test_nobody_patches_the_engine():
+    "Outside of autograd and dispatch, no module assigns Node, the function of an operation, or the floor of a kernel."
+    import ast, pathlib
+    root = pathlib.Path(fl.__file__).parents[1]
+    found = []
+    for path in [*root.glob('fucinalib/**/*.py'), *root.glob('docs/*.py'), *root.glob('tools/*.py'), *root.glob('benchmarks/*.py')]:
+        if path.name in ('autograd.py', 'dispatch.py'): continue
+        for n in ast.walk(ast.parse(path.read_text())):
+            targets = n.targets if isinstance(n, ast.Assign) else [n.target] if isinstance(n, (ast.AugAssign, ast.AnnAssign)) else []
+            flat = [t for target in targets for t in (target.elts if isinstance(target, ast.Tuple) else [target])]
+            found += [f'{path.name}:{n.lineno}' for t in flat if isinstance(t, ast.Attribute) and t.attr in ('Node', 'fn', 'composed', 'floor', 'twin') and not (isinstance(t.value, ast.Name) and t.value.id == 'self')]
+            if isinstance(n, ast.Call) and getattr(n.func, 'id', '') == 'setattr' and isinstance(n.args[1], ast.Constant) and n.args[1].value in ('Node', 'fn', 'composed', 'floor'): found.append(f'{path.name}:{n.lineno}')
+    assert not found
+
+def test_kernels_are_noted_on_their_thread():
+    "At any size, whatever other threads do; nested blocks have sets of their own."
+    from fucinalib import kernels
+    x, floors = C([1., 2.], 'd'), {k.name: k.floor for k in kernels.table.values()}
+    with kernels.noted() as names:
+        x.relu()
+        with kernels.noted() as inner: x.exp()
+        seen = []
+        t = threading.Thread(target=lambda: (x.tanh(), seen.append(kernels.table['tanh'].pays(2)))); t.start(); t.join()
+        assert kernels.table['tanh'].pays(2) and seen == [False]
+    assert names == {'relu'} and inner == {'exp'} and not kernels.table['tanh'].pays(2)
+    x.relu()
+    assert names == {'relu'} and floors == {k.name: k.floor for k in kernels.table.values()}
+
+def test_op_table_changes_no_floor():
+    from fucinalib import kernels
+    stop, seen = threading.Event(), set()
+    def look():
+        while not stop.is_set(): seen.add(kernels.table['relu'].floor)
+    t = threading.Thread(target=look); t.start()
+    try: assert 'relu' in repr(fl.op_table('unary'))
+    finally: stop.set(); t.join()
+    assert seen == {kernels.table['relu'].floor} != {0}
+
+def test_explain_hears_its_own_thread():
+    x = C(np.ones((3, 4), 'f4'), 'a b')
+    def both():
+        t = threading.Thread(target=lambda: x.dot(x, 'b')); t.start(); t.join()
+        return x.dot(x, 'a b')
+    assert len(fl.explain(both)) == 1

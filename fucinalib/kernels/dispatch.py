@@ -3,16 +3,43 @@
 The NumPy function, called the twin, is the meaning. `@kernel` gives back a function that runs the double where there is one,
 where it pays and where it takes the arguments, and the twin everywhere else. Values are the same, so this is never visible but in time.
 """
-import contextvars, warnings
+import contextvars, inspect, warnings
 from collections import Counter
 from functools import lru_cache, partial, wraps
 from math import prod
 import numpy as np
 from numpy import ndarray
-from ..errors import KernelError, fault
+from ..errors import KernelError, OptionError, fault
 from . import discovery, threads
 
-table = {}          # name -> Kernel
+class Names(dict):
+    "A table in which a name is given away once."
+    def __init__(self, what, source): self.what, self.source = what, source     # what an entry is; the function it was made of
+
+    def enter(self, name, entry, replace=False):
+        "OptionError if the name is taken, unless by the same function: a cell of a notebook may run again."
+        old = self.get(name)
+        if old is not None and not replace and not defined_again(self.source(old), self.source(entry)):
+            raise fault(OptionError, f'{name} is {self.what} already, of {self.source(old).__module__}',
+                        help='replace=True in the decorator puts this one in its place; or give it a name of its own')
+        super().__setitem__(name, entry)
+
+    def __setitem__(self, name, entry): self.enter(name, entry)
+
+
+def defined_again(old, new):
+    "Whether a function takes the place of itself: in a notebook, or of the same lines, as a chapter and its module are."
+    if old.__module__ == new.__module__ == '__main__': return True
+    old, new = map(inspect.unwrap, (old, new))
+    return getattr(old, '__code__', 0) is not getattr(new, '__code__', 0) and lines_of(old) == lines_of(new) != None
+
+
+def lines_of(f):
+    try: return inspect.getsource(f)
+    except (OSError, TypeError): return None
+
+
+table = Names('a kernel', lambda k: k.twin)      # name -> Kernel
 F32 = np.dtype('f4')
 stats = Counter()   # name -> compiled runs; (name, 'twin') -> runs above the floor that NumPy did
 NO_SIGNATURE = 'Invalid call to pythranized function'       # how a TypeError of Pythran's begins that is no fault
@@ -40,6 +67,26 @@ def quiet(f):
     return inner
 
 
+listening = []      # a set of names for each block of `noted` on any thread; while there is none, nobody asks
+_names = contextvars.ContextVar('names', default=None)     # the one of this thread
+
+def note(name):
+    if _names.get() is not None: _names.get().add(name)
+
+
+class noted:
+    "Notes which kernels this thread runs, and runs them at any size: `with noted() as names:`."
+    def __enter__(self):
+        self.names = set()
+        self.token = _names.set(self.names)
+        listening.append(self.names)
+        return self.names
+
+    def __exit__(self, *exc):
+        listening[:] = [n for n in listening if n is not self.names]
+        _names.reset(self.token)
+
+
 class Kernel:
     "One entry of the table: the twin and what the dispatcher has to know about its double."
     __slots__ = 'name twin floor flat out inplace forms doc refused faulty call'.split()
@@ -54,11 +101,12 @@ class Kernel:
 
     def pays(self, size):
         "Whether a first argument of so many elements is worth a double. Who prepares something for one asks here; there is no other copy of a floor."
-        return size >= self.floor
+        return size >= self.floor or bool(listening) and _names.get() is not None
 
     def run(self, *args):
         "The double whatever the size, or the twin where the double is missing or does not take these arguments."
         first, last = args[0], args[-1]
+        if listening: note(self.name)
         if self.forms and (type(last) is not ndarray or last.shape != first.shape):
             form = self.form(first, last)
             if form is not None: return form(*args)
@@ -164,16 +212,18 @@ def kernel(flat=False,      # the double sees 1-D arrays, all of one shape; numb
            out=None,        # (*inputs) -> list of (shape, dtype); default: one output like the first argument
            inplace=(),      # positions of arguments that are written to; then there are no outputs and the first argument returns
            forms=(),        # a last operand of other shape: 'scalar', 'row', 'col' have kernels of their own, name_scalar and so on
+           replace=False,   # True puts it in the place of the kernel that has its name
           ):
     "Make the NumPy function a kernel of the same name."
     def define(twin):
         twin = quiet(twin)
-        k = table[twin.__name__] = Kernel(twin, floor, flat, out, inplace, forms)
+        k = Kernel(twin, floor, flat, out, inplace, forms)
+        table.enter(k.name, k, replace)
         run = k.run
 
         @wraps(twin)
         def call(a, *rest):
-            return twin(a, *rest) if a.size < k.floor else run(a, *rest)
+            return run(a, *rest) if a.size >= k.floor or listening and k.pays(0) else twin(a, *rest)
         call.kernel, k.call = k, call
         return call
     return define

@@ -14,12 +14,12 @@ from math import prod
 from typing import NamedTuple
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, in_f32, mode, op
+from ..autograd import Sample, facts, in_f32, mode, op, tell, watching
 from ..checks import Check, cast, mixed, real, same_type
 from ..dtypes import F8, HALF, SHORT
 from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, UnsupportedGradient, closest, did_you_mean, fault
 from .reductions import along, lanes, total
-from ..products import Product, watch
+from ..products import Product
 from ..tags import parse, renaming
 from ..tensor import Tensor, wrap
 
@@ -204,7 +204,7 @@ def contract(a,                  # array
     "The contraction of two arrays, contiguous and new. Whole numbers in i64; halves computed in f32 and rounded to the type of `a`. Clash if sizes differ."
     if a.dtype != b.dtype or a.dtype.char not in 'fd': return by_type(a, a_tags, b, b_tags, out, what, names)
     p = plan(a_tags, b_tags, out, a.shape, a.strides, b.shape, b.strides, a.itemsize)
-    if watch.seen is not None: watch.seen.append(record(p, a, a_tags, b, b_tags, out, what, names))
+    if watching: tell(lambda: record(p, a, a_tags, b, b_tags, out, what, names))
     return p.run(a, b)
 
 # %% ../../nbs/14_contraction.ipynb #577550cd
