@@ -3,7 +3,7 @@ import ml_dtypes
 import numpy as np
 from fucinalib.errors import DTypeError, brief, did_you_mean, fault
 
-__all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool_', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'grad_type']
+__all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool_', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'rounded', 'grad_type']
 
 
 class DType(str):
@@ -36,6 +36,22 @@ aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16
 HALF = frozenset({f16.np, bf16.np})             # computed in f32, rounded once
 F8 = frozenset({f8_e4m3.np, f8_e5m2.np})        # stored, moved and cast, never computed in
 SHORT = HALF | F8
+
+
+def odd(a):
+    "An array of f64 or whole numbers as f32, what lies between two of them as the one whose last bit is 1: then rounding it again is rounding it once."
+    if a.dtype.kind in 'iu':
+        far = np.abs(a) >> 1 >= 2**51       # f64 holds the upper 52 bits, the last of them for all below
+        a = np.where(far, np.float64(4096) * (a >> 12 | ((a & 4095) != 0)), a)
+    with np.errstate(all='ignore'): y = a.astype(np.float32)
+    bits = (y.view(np.uint32) - (np.abs(y) > np.abs(a))) | 1
+    return np.where((y == a) | np.isnan(a), y, bits.astype(np.uint32).view(np.float32))
+
+
+def rounded(a, np_type):
+    "An array as another real type, every number rounded once. ml_dtypes goes by way of f32, which rounds f64 and long whole numbers before."
+    if np_type in SHORT and (a.dtype == np.float64 or a.dtype.kind in 'iu' and a.dtype.itemsize > 2): a = odd(a)
+    with np.errstate(all='ignore'): return a.astype(np_type)
 
 
 def grad_type(np_type):

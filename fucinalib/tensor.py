@@ -8,7 +8,7 @@ __all__ = ['REFLECTED', 'LOOKS', 'ALONG', 'ingest', 'from_lists', 'ragged', 'hel
 
 # %% ../nbs/02_tensor.ipynb #8687086b
 import numpy as np
-from .dtypes import as_dtype, by_np, dtype_of, f32
+from .dtypes import as_dtype, by_np, dtype_of, f32, rounded
 from .elsewhere import METHODS, of_tensor
 from .errors import DTypeError, InvalidShape, NoFirstAxis, UnknownName, fault, named
 from .tags import MAX_RANK, axis_of, parse
@@ -66,7 +66,7 @@ def held(a, want):
         info, name = np.iinfo(want), by_np[want]
         if not (low >= info.min and high <= info.max):
             raise fault(DTypeError, f'{low if not low >= info.min else high} is not a value of {name}', help=f'{name} holds {info.min} to {info.max}; give a wider type')
-    with np.errstate(all='ignore'): return a.astype(want)
+    return rounded(a, want)
 
 def bare(a):
     "An ndarray without a subclass of its own. DTypeError if it hides values."

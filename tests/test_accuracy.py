@@ -1,4 +1,6 @@
 """Sums, norms and casts are as exact as their number type allows, on each backend and on both sides of the kernels' floors."""
+import bisect
+from fractions import Fraction
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -280,3 +282,72 @@ def test_a_sum_that_f16_cannot_hold():
     with pytest.raises(fl.NonFiniteValue, match='sum of a block'): whole(3e4).to('q8_1')
     np.testing.assert_allclose(whole(2040).to('q8_1').to('f32').numpy(), 2040, rtol=1e-3)      # 32 of them are 65280
     np.testing.assert_allclose(fl.Tensor(np.tile(f4([3e4, -3e4]), 32), 'i').to('q8_1').to('f32').numpy()[:2], [3e4, -3e4], rtol=1e-3)
+
+
+# casts: to the nearest number of the short type, of two equally near ones to the even one; the right value is found among all there are, in fractions
+
+SHORT = ['f16', 'bf16', 'f8_e4m3', 'f8_e5m2']
+
+def numbers_of(name):
+    "The finite numbers of a type from 0 up, by their bits, and the number that would come next: what rounds to it overflows."
+    kind = fl.Tensor([1.], 'd').to(name).data.dtype
+    bits = np.arange(1 << 8 * kind.itemsize - 1).astype(f'u{kind.itemsize}')
+    with np.errstate(all='ignore'): v = bits.view(kind).astype('f8')
+    v = v[np.isfinite(v)]
+    return kind, [*map(Fraction, v.tolist()), Fraction(v[-1] * 2 - v[-2])]
+
+def nearest(x, known):
+    "The place of the number nearest to x >= 0."
+    i = bisect.bisect_right(known, x) - 1
+    if i == len(known) - 1: return i
+    low, high = x - known[i], known[i + 1] - x
+    return i + (high < low or high == low and i % 2)
+
+def halfway(known, draws):
+    "Numbers at, just below and just above the middle of two neighbours, and others."
+    i = draws.integers(0, len(known) - 1, 400)
+    middle = np.array([float((known[k] + known[k + 1]) / 2) for k in i])
+    return np.concatenate([middle, np.nextafter(middle, 0), np.nextafter(middle, np.inf), middle * (1 + 2.**-40), middle * (1 - 2.**-30), draws.uniform(0, 1, 400) * middle, np.exp2(draws.uniform(-160, 140, 400)), [0, 5e-324, 1e300, np.inf, 2.**-150, 2.**-149, 464, 465, 1 + 2.**-8 + 2.**-40, 1 + 2.**-4 + 2.**-40]])
+
+@pytest.mark.parametrize('name', SHORT)
+@pytest.mark.parametrize('source', ['f64', 'f32', 'i64', 'i32', 'i16', 'u16', 'i8', 'u8'])
+def test_casts_round_once(name, source):
+    kind, known = numbers_of(name)
+    draws = np.random.default_rng(1)
+    x = halfway(known, draws)
+    own = fl.Tensor([1], 'd').to(source).data.dtype
+    if source[0] in 'iu':
+        top = np.iinfo(own).max
+        x = [int(v) + d for v in [*x[x < 2.**62], *np.floor(np.exp2(draws.uniform(0, 62.9, 2000)))] for d in (-1, 0, 1)]
+        x = np.array([v for v in [*x, top, 2**30 + 2**22 + 1] if 0 <= v <= top])
+    with np.errstate(all='ignore'): a = x.astype(own)
+    a = a[np.isfinite(a)]
+    want = np.array([nearest(Fraction(v), known) for v in a.tolist()])
+    bits = f'u{kind.itemsize}'
+    for sign in (1, -1) if source[0] != 'u' else (1,):
+        b, y = a * a.dtype.type(sign), fl.Tensor(a * a.dtype.type(sign), 'd').to(name)
+        for got in (y.data, fl.Tensor(b, 'd', name).data, fl.Tensor(b.tolist(), 'd', name).data if source in ('f64', 'i64') else y.data):
+            got = got.view(bits).astype('i8')
+            assert (got & (1 << 8 * kind.itemsize - 1) - 1 == want).all()
+            assert ((got >> 8 * kind.itemsize - 1 == 1) == np.signbit(b.astype('f8'))).all()
+
+def test_casts_of_what_is_no_number():
+    for name in SHORT:
+        y = fl.Tensor(np.array([np.nan, np.inf, -np.inf]), 'd').to(name).to('f32').numpy()
+        assert np.isnan(y[0]) and (np.isnan(y[1:]).all() if name == 'f8_e4m3' else y[1:].tolist() == [np.inf, -np.inf])
+    assert fl.Tensor(1 + 2.**-8 + 2.**-40, dtype='f64').to('bf16').item() == 1.0078125 == fl.full('d', 1 + 2.**-8 + 2.**-40, d=1, dtype='bf16').item()
+
+def test_whole_numbers_as_f32():
+    v = np.concatenate([np.random.default_rng(2).integers(-2**63, 2**63 - 1, 2000), [2**24 + 1, 2**24 + 3, 2**30 + 2**6 + 1, 2**53 + 1, -2**63, 2**63 - 1]])
+    known = lambda n: float(f4(n)) if abs(n) < 2**24 else (lambda s: round(Fraction(n, s)) * s)(2**max(0, abs(n).bit_length() - 24))
+    assert fl.Tensor(v, 'd').to('f32').tolist() == [float(known(n)) for n in v.tolist()]
+
+@pytest.mark.parametrize('name', ['f16', 'bf16'])
+def test_numbers_made_in_short_types_round_once(name):
+    kind, known = numbers_of(name)
+    near = lambda v: [float(known[nearest(Fraction(x), known)]) for x in v]
+    assert fl.linspace('t', 0, 1, 1001, dtype=name).to('f64').tolist() == near(np.linspace(0, 1, 1001))
+    assert fl.arange('t', 0, 300, .1, dtype=name).to('f64').tolist() == near(np.arange(3000) * .1)
+    x = fl.zeros('d', d=1).to(name)
+    v = 1 + 2.**-8 + 2.**-40 if name == 'bf16' else 1 + 2.**-11 + 2.**-40
+    for y in (x.pad('d', 1, 0, value=v), fl.full_like(x, v)): assert y.to('f64').numpy()[0] == near([v])[0]

@@ -5,6 +5,7 @@ The mixing function is SplitMix64 (Steele, Lea and Flood 2014). Values are a pro
 from functools import lru_cache
 import numpy as np
 from .dispatch import kernel
+from ..dtypes import rounded
 
 STEP, MIX1, MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 CHUNK = 1 << 14     # values made at a time, so that temporaries stay in cache
@@ -43,7 +44,7 @@ def below(high, dtype):
 @kernel(inplace=(0,), floor=0)
 def uniform_(out, seed, low, span, top):
     "Fill with low + span u, u in [0, 1): one product and one sum in float64, one rounding, nothing above `top`."
-    for s in pieces(out.size): out[s] = np.minimum((low + span * unit(bits(seed, counters(s)))).astype(out.dtype), top)
+    for s in pieces(out.size): out[s] = np.minimum(rounded(low + span * unit(bits(seed, counters(s))), out.dtype), top)
     return out
 
 
@@ -56,7 +57,7 @@ def normal_(out, seed, mean, std):
         angle = 2. * np.pi * unit(z[1::2])
         both = np.empty(z.size)
         both[0::2], both[1::2] = radius * np.cos(angle), radius * np.sin(angle)
-        out[s] = (both[:s.stop - s.start] * std).astype(out.dtype) + mean
+        out[s] = rounded(both[:s.stop - s.start] * std, out.dtype) + mean
     return out
 
 

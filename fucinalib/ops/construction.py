@@ -20,7 +20,7 @@ from .. import kernels
 from ..arguments import made_whole
 from ..autograd import Sample, op, registry, surroundings
 from ..checks import constant, no_gradient
-from ..dtypes import F8, as_dtype
+from ..dtypes import F8, SHORT, as_dtype, rounded
 from ..errors import DTypeError, GradError, IndexOutOfBounds, InvalidShape, OptionError, TagError, did_you_mean, fault
 from ..kernels import random
 from ..tags import parse
@@ -195,6 +195,7 @@ def arange(tag,         # name of the axis
     if step == 0: raise fault(InvalidShape, 'arange: step is 0', start=start, end=end, help=f'arange({tags[0]!r}, {start}, {end}, 1)')
     n = steps_between(start, end, step, real)
     if n < 1: raise fault(InvalidShape, f'arange: nothing lies between {start} and {end} in steps of {step}', help='a tensor holds at least one value')
+    if dtype.np in SHORT: return rounded(start + np.arange(n) * float(step), dtype.np), tags, None
     if dtype.is_float: return from_steps(start, step if n > 1 else 0, n, dtype.np), tags, None
     last = start + (n - 1) * step
     if dtype.is_int and not (np.iinfo(dtype.np).min <= min(start, last) and max(start, last) <= np.iinfo(dtype.np).max):
@@ -236,7 +237,7 @@ def linspace(tag,          # name of the axis
     numbers('linspace', start, end)
     if not dtype.is_float: raise fault(DTypeError, f'linspace of {dtype}', help='arange has a whole step')
     half = 1 if isfinite(float(end) - float(start)) else .5      # the whole way may be longer than a float
-    with np.errstate(over='ignore'): return (np.linspace(float(start) * half, float(end) * half, n) / half).astype(dtype.np), tags, None
+    return rounded(np.linspace(float(start) * half, float(end) * half, n) / half, dtype.np), tags, None
 
 # %% ../../nbs/05_construction.ipynb #7adca533
 @op('construction', torch='torch.eye', samples=[Sample('row col', 3), Sample('row col', row=2, col=3)], differentiable=False, attach=False,

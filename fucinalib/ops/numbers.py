@@ -10,7 +10,7 @@ __all__ = ['NEEDS', 'div_floor', 'mod', 'div_trunc', 'rem', 'bit_and', 'bit_or',
 import numpy as np
 from ..autograd import Sample, facts, mode, op
 from ..checks import integral, meets
-from ..dtypes import F8, HALF, as_dtype, grad_type
+from ..dtypes import F8, HALF, as_dtype, grad_type, rounded
 from ..errors import DTypeError, DivisionByZero, GradientCastUnsupported, fault
 from . import masks
 from .pointwise import lift, pair
@@ -20,7 +20,8 @@ from ..tensor import Tensor
 def _cast(a, want):
     "The array `a` as NumPy type `want`, by the rules of `to`."
     if want.kind == 'b': return a != 0
-    if want.kind not in 'iu' or a.dtype.kind in 'iub': return a.astype(want)
+    if want.kind in 'iu' and a.dtype.kind in 'iub': return a.astype(want)
+    if want.kind not in 'iu': return rounded(a, want)
     a, info = np.asarray(a, np.float32 if a.dtype.itemsize < 4 else a.dtype), np.iinfo(want)
     low, high = a <= info.min, a >= float(info.max)      # it may be one too large, so
     y = np.where(np.isnan(a) | low | high, 0, a).astype(want)

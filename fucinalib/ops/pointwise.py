@@ -11,6 +11,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import F32, Sample, facts, op, registry
 from ..checks import constant, meets, mixed, not_for, not_numeric, real, writable
+from ..dtypes import rounded
 from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView, did_you_mean, fault
 from ..tags import align, axis_of, meeting
 from ..tensor import Tensor, patch, wrap
@@ -62,6 +63,7 @@ def finite(value, kind):
     "A number as a float, infinite where the NumPy type `kind` ends before it; None for a whole number beyond all floats."
     try: value = float(value)
     except OverflowError: return None
+    if kind.itemsize < 4: return float(rounded(np.asarray(value), kind))
     if -6e4 < value < 6e4: return value      # every real type that computes goes this far
     near = float(kind.type(value))
     return value if np.isfinite(near) else near
