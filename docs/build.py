@@ -96,7 +96,7 @@ def prepare(nb, folder, name):
     api = f'api/{mod.replace(".", "_")}.rst' if mod else 'none'
     line = f'Source of [`fucinalib.{mod}`](../{api}). ' if (SRC/api).exists() else ''
     chapter = f'Chapter {n}. ' if (n := number(folder, name)) else ''
-    meta = dict(cell_type='markdown', metadata={}, source=f'{{.runline}}\n{chapter}{line}Run it: `jupyter lab {where}`')
+    meta = dict(cell_type='markdown', metadata={}, source=f'{{.runline}}\n{chapter}{line}Run it: `make lab`, then open `work/{where}`')
     at = 1 if cells and re.match(r'#\s', source(cells[0])) else 0
     cells = [{k: v for k, v in c.items() if k != 'id'} for c in cells[:at] + [meta] + cells[at:]]
     return dict(cells=cells, metadata=META, nbformat=4, nbformat_minor=4)

@@ -3,7 +3,7 @@
 A chapter defines an exercise with its reference. The learner's function runs on the same inputs, and the first difference is
 shown: which input, which entry, yours beside the right one, a picture. Progress lasts as long as the process; nothing is stored.
 """
-import copy, dis, inspect, json, linecache, re, sys, traceback
+import ast, copy, dis, functools, inspect, json, linecache, re, sys, textwrap, traceback
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,8 @@ class Exercise:
     grad: bool
     picture: object
     op: str
+    method: str
+    adapt: object
     raises: type
     ask: str
     run: object
@@ -38,6 +40,7 @@ class Exercise:
     passed: bool = False     # by the learner; running the solution cell does not count
     shown: int = 0           # hints given
     answer: object = None    # the latest right one
+    used: bool = False       # an answer computed something in the library's place
 
     chapter = property(lambda self: self.id.rpartition('.')[0])
 
@@ -58,6 +61,9 @@ def exercise(id,              # 'chapter.number', e.g. '10.1'
              grad=False,      # compare the gradients of the float tensors among the arguments as well
              picture=None,    # function of (yours, right) that gives HTML instead of the heat grids; False: none
              op=None,         # name of the library's op that `use` replaces; the answer may not call it
+             method=None,     # without an op: name under which `use` makes the answer a method of tensors, or of what its first argument is
+             adapt=None,      # function of the answer that gives what `use` puts there; a call for which that returns NotImplemented
+                              # is left to the library, and inside it the op is the library's own
              raises=None,     # error class the answer must raise: where the reference does, or everywhere without a reference
              ask=None,        # what to write, one sentence; None: the stub's docstring, else the title
              run=None,        # how an answer meets its arguments, `run(answer, *args)`; None: call it
@@ -65,10 +71,13 @@ def exercise(id,              # 'chapter.number', e.g. '10.1'
     "Define an exercise. Running the cell again replaces it and keeps the progress."
     if op is not None and op not in registry:
         raise fault(OptionError, f'exercise {id}: the library has no op {op!r}', help=did_you_mean(op, registry))
+    if method is not None and hasattr(Tensor, method) and str(id) not in book:
+        raise fault(OptionError, f'exercise {id}: Tensor has {method!r} already', help=f"op={method!r} lets the answer compute it")
     hints = (hints,) if isinstance(hints, str) else tuple(hints)
-    new = Exercise(str(id), title, reference, inputs, hints, tol, grad, picture, op, raises, ask, run or (lambda f, *args: f(*args)))
+    new = Exercise(str(id), title, reference, inputs, hints, tol, grad, picture, op, method, adapt, raises, ask,
+                   run or (lambda f, *args: f(*args)))
     if (old := book.get(new.id)):
-        new.verdicts, new.passed, new.shown, new.answer = old.verdicts, old.passed, old.shown, old.answer
+        new.verdicts, new.passed, new.shown, new.answer, new.used = old.verdicts, old.passed, old.shown, old.answer, old.used
     book[new.id] = new
 
 
@@ -83,12 +92,23 @@ def find(id, what):
 class Circular(FucinaError): "The answer called the op it is to replace."
 
 def blank(answer):
-    "Is this still the stub: `...`, nothing, or a function that does nothing?"
+    "Is this still the stub: `...`, nothing, or a function that does nothing or ends in `...` without having returned anything?"
     if answer is None or answer is ...: return True
     code = getattr(inspect.unwrap(answer) if callable(answer) else answer, '__code__', None)
     idle = {'RESUME', 'COPY_FREE_VARS', 'NOP', 'LOAD_CONST', 'RETURN_CONST', 'RETURN_VALUE'}
-    return code is not None and all(i.opname in idle and ('CONST' not in i.opname or i.argval in (None, ...))
-                                    for i in dis.get_instructions(code))
+    return code is not None and (unfinished(inspect.unwrap(answer)) or all(
+        i.opname in idle and ('CONST' not in i.opname or i.argval in (None, ...)) for i in dis.get_instructions(code)))
+
+def unfinished(fn):
+    "Whether a function's last line is `...` and none before it returns: the compiler drops such a line, so the source is asked."
+    try: tree = ast.parse(textwrap.dedent(inspect.getsource(fn))).body[0]
+    except (OSError, TypeError, SyntaxError): return False
+    if not isinstance(tree, ast.FunctionDef): return False
+    last, inner = tree.body[-1], {id(n) for f in ast.walk(tree) if f is not tree and isinstance(f, INNER) for n in ast.walk(f)}
+    return (isinstance(last, ast.Expr) and getattr(last.value, 'value', None) is ...
+            and not any(isinstance(n, (ast.Return, ast.Yield)) and id(n) not in inner for n in ast.walk(tree)))
+
+INNER = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef
 
 class Instead(Watcher):
     "Inside, `fn` computes the operation `op`, or the library's own rule if None; what watched before has no say in it."
@@ -104,10 +124,11 @@ def computed_by(name, fn=None):
 def barred(*args, **kw): raise Circular
 
 def fresh(v, grad=False):
-    "A copy that shares no memory; with `grad`, a float tensor becomes a leaf that collects a gradient."
+    "A copy that shares no memory; with `grad`, a float tensor becomes a leaf that collects a gradient. A result stays what it is."
     if type(v) in (list, tuple): return type(v)(fresh(e) for e in v)
     if type(v) is dict: return {k: fresh(e) for k, e in v.items()}
     if not is_tensor(v): return copy.deepcopy(v)
+    if v.node is not None and v.node.op is not None: return v       # its graph cannot be copied, and may be what is asked about
     t = Tensor(v.data.copy(), v.tags, requires_grad=v.node is not None or grad and v.dtype.is_float)
     if v.node is not None and v.grad is not None: t.grad = v.grad
     return t
@@ -121,7 +142,7 @@ def names_of(fn, args):
 def trial(ex, answer, args, names):
     "The first Fault of the answer on one tuple of arguments, or None."
     if blank(answer): return unanswered(ex, answer)
-    if not callable(ex.reference) and not ex.raises: return differ(answer, ex.reference, ex.tol)
+    if not callable(ex.reference) and not ex.raises: return secret(differ(answer, ex.reference, ex.tol))
     if not callable(answer): return Fault('a function is asked for', describe(answer), f'def mine({", ".join(names)}): ...')
     chosen = any(is_tensor(a) and a.node is not None for a in args)    # the chapter says itself what needs a gradient
     learner, teacher, pristine = ([fresh(a, ex.grad and not chosen) for a in args] for _ in range(3))
@@ -137,8 +158,13 @@ def trial(ex, answer, args, names):
     except Exception as error: return None if must and isinstance(error, must) else raised(error, answer, names, must)
     if yours is ...: return unanswered(ex, answer)
     if must: return Fault(f'{must.__name__} should be raised here', describe(yours))
+    if not args: return secret(differ(yours, right, ex.tol))
     return (differ(yours, right, ex.tol, args=list(zip(names, args))) or after(ex, names, learner, teacher, pristine)
             or (slopes(ex, answer, yours, right, names, learner, teacher) if ex.grad else None))
+
+def secret(found):
+    "A Fault that does not tell the right value, of a question that has only one."
+    return found and Fault(found.head, found.yours)
 
 def unanswered(ex, answer):
     doc = inspect.isfunction(answer) and inspect.getdoc(answer)
@@ -245,7 +271,7 @@ def solution(id)->Note:
 def sources(id):
     "Sources of cells that may be the solution `id`: of notebooks on disk, then of this session."
     here, home = Path.cwd(), Path(__file__).resolve().parent.parent
-    for folder in dict.fromkeys([here, here / 'nbs', home / 'nbs', home / 'tutorials']):
+    for folder in dict.fromkeys([home / 'nbs', home / 'tutorials', here, here / 'nbs']):      # the source first: a copy may have been changed
         for path in sorted(folder.glob('*.ipynb')):
             text = path.read_text(encoding='utf-8', errors='replace')
             if 'solution:' not in text or id not in text: continue
@@ -255,15 +281,61 @@ def sources(id):
     yield from getattr(sys.modules.get('__main__'), 'In', [])[::-1]
 
 
+# ---- your own op in the library ----
+class OpPlace:
+    "Where an op of the library is computed."
+    def __init__(self, op): self.op, self.name = op, op.name
+    def put(self, fn): "Let `fn` compute it; gives what `back` takes."; return Instead(self.op, fn).__enter__()
+    def back(self, instead): instead.__exit__()
+    def told(self, fn):
+        if not fn: return f"{self.name} is the library's own"
+        return f'{self.name} is yours ({getattr(fn, "__name__", "mine")}), everywhere in the library'
+
+class MethodPlace:
+    "Where a class has a method of a name that the library does not give it."
+    def __init__(self, cls, name): self.cls, self.name = cls, name
+    def put(self, fn):
+        "Make `fn` the method; gives what `back` takes."
+        before = vars(self.cls).get(self.name)
+        self.back(fn)
+        return before
+    def back(self, before):
+        if before is not None: setattr(self.cls, self.name, before)
+        elif self.name in vars(self.cls): delattr(self.cls, self.name)
+    def told(self, fn):
+        if not fn: return f'{self.cls.__name__} has no method {self.name}'
+        return f'{self.name} is yours ({getattr(fn, "__name__", "mine")}), a method of every {self.cls.__name__}'
+
+def holder(v): return type(v) if hasattr(v, 'tags') else Tensor      # whose method an answer becomes
+
+def place_of(ex):
+    "Where `use` puts the answer of an exercise."
+    if ex.op is not None: return OpPlace(registry[ex.op])
+    if ex.method is not None: return MethodPlace(holder(ex.cases()[0][0]), ex.method)
+    raise fault(OptionError, f'use {ex.id}: this exercise replaces no operation',
+                help=did_you_mean(ex.id, [e.id for e in book.values() if e.op or e.method], 'those that do')
+                     + '; fl.Tensor.name = fn adds a method of your own')
+
+def fitted(ex, answer):
+    "What `use` puts there: the answer, or what `adapt` makes of it, with the library's own for calls that are not its business."
+    made = ex.adapt(answer) if ex.adapt else answer
+    @functools.wraps(answer)
+    def call(*args, **kw):
+        with computed_by(ex.op):
+            result = made(*args, **kw)
+            ex.used = ex.used or result is not NotImplemented
+            return registry[ex.op].call(*args, **kw) if result is NotImplemented else result
+    return call
+
 class Used:
     "A learner's op in place of the library's, until `undo()` or the end of the `with` block."
-    def __init__(self, op, fn): self.op, self.fn, self.begun, self.entered = op, fn, [], False; self.begin()
+    def __init__(self, place, fn): self.place, self.fn, self.before, self.entered = place, fn, [], False; self.begin()
 
-    def begin(self): self.begun.append(Instead(self.op, self.fn).__enter__())
+    def begin(self): self.before.append(self.place.put(self.fn))
 
     def undo(self):
         self.entered = True
-        if self.begun: self.begun.pop().__exit__()
+        if self.before: self.place.back(self.before.pop())
 
     def __enter__(self):
         if self.entered: self.begin()       # the first block goes on with what `use` began
@@ -271,21 +343,17 @@ class Used:
         return self
 
     def __exit__(self, *exc): self.undo()
+    def __repr__(self): return self.place.told(self.fn if self.before else None)
 
-    def __repr__(self):
-        if not self.fn or not self.begun: return f"{self.op.name} is the library's own"
-        return f'{self.op.name} is yours ({getattr(self.fn, "__name__", "mine")}), everywhere in the library'
 
 def use(id,      # the exercise
         fn=...,  # your function; `...`: your latest right answer; None: the library's own again
        )->Used:
     "Compute an op of the library with your function, for this session or inside `with`. OptionError unless it passes its check."
     ex = find(id, 'use')
-    if ex.op is None:
-        raise fault(OptionError, f'use {ex.id}: this exercise replaces no operation',
-                    help=did_you_mean(id, [e.id for e in book.values() if e.op], 'those that do') + '; fl.Tensor.name = fn adds a method of your own')
+    place = place_of(ex)
     if fn is ...: fn = ex.answer
-    elif fn is None: return Used(registry[ex.op], None)
+    elif fn is None: return Used(place, None)
     verdict = check(id, fn)
     if not verdict: raise fault(OptionError, f'use {ex.id}: the answer must pass its check first', help=repr(verdict))
-    return Used(registry[ex.op], fn)
+    return Used(place, fitted(ex, fn))

@@ -36,7 +36,14 @@ def twin():
 
 
 def ask(reference, *inputs, **options):
-    exercise('1.1', 'A title', reference, list(inputs) or [()], **options)
+    "A check; without inputs the functions are called with nothing, and what is right is told all the same, unlike `ask_once`."
+    if not inputs: inputs, options = ['an input'], dict(run=lambda f, _: f()) | options
+    exercise('1.1', 'A title', reference, list(inputs), **options)
+    return lambda answer: check('1.1', answer)
+
+def ask_once(reference, **options):
+    "A check of a question without inputs, which has one right answer."
+    exercise('1.1', 'A title', reference, **options)
     return lambda answer: check('1.1', answer)
 
 
@@ -72,6 +79,47 @@ def test_stub_is_not_answered_yet(stub):
     v = ask(leak, (X, .1), ask='Write leaky relu.')(stub)
     assert not v and not v.answered and repr(v) == '1.1 not answered yet: Write leaky relu.'
     shown(v)
+
+def started(x, slope):
+    x.data.sum()
+    ...
+def started_with_a_helper(x, slope):
+    def inner(v): return v
+    ...
+def written_above_the_dots(x, slope):
+    return Tensor(np.where(x.data > 0, x.data, x.data * slope).astype('f4'), x.tags)
+    ...
+
+def test_a_stub_with_a_line_above_its_dots_is_not_answered_yet():
+    "The compiler drops a last line of `...`; what is right must not be told before a line is written"
+    for stub in (started, started_with_a_helper):
+        v = ask(leak, (X, .1), ask='Write leaky relu.')(stub)
+        assert not v.answered and 'should be' not in shown(v) and repr(v) == '1.1 not answered yet: Write leaky relu.'
+    assert ask(leak, (X, .1))(written_above_the_dots)
+    no_source = eval('lambda x, slope: x.data[0, 0]')
+    assert ask(leak, (X, .1))(no_source).answered
+
+def test_a_stub_under_a_decorator():
+    @own_op
+    def stub(x: Tensor):
+        x.data.sum()
+        ...
+    assert not ask(lambda x: x, (X,))(stub).answered
+
+def own_op(fn):
+    from fucinalib.autograd import custom_vjp
+    return custom_vjp(fn)
+
+@pytest.mark.parametrize('right, wrong', [(3.5, 0.), ([1, 2], [0, 0]), ([1, 2], [1]), ('abx', ''), (Tensor([1., 2.], 'd'), Tensor([2., 4.], 'd')),
+                                          (np.arange(3.), np.zeros(3)), (True, False), (3.5, [3.5])], ids=str)
+@pytest.mark.parametrize('form', [lambda v: v, lambda v: lambda: v], ids=['value', 'function'])
+def test_a_question_with_one_answer_does_not_tell_it(right, wrong, form):
+    one = ask_once(form(right), hints='think')
+    assert one(form(right))
+    v = one(form(wrong))
+    told = shown(v)
+    assert not v and v.answered and 'should be' not in told and 'right</span>' not in told and '<svg' not in told and 'the right one' not in told
+    assert v.help == "hint('1.1')" and v.fault.right == '' and v.fault.sides is None
 
 def test_unknown_id():
     exercise('10.1', 'A', 1)
@@ -320,6 +368,42 @@ def test_use_again(twin):
     with used: assert ran()
     assert not ran()
 
+def test_use_of_an_answer_that_covers_a_part(twin):
+    "What `adapt` answers NotImplemented is left to the library, and inside it the op is the library's own"
+    seen = []
+    def adapt(answer):
+        def call(x, by=2.):
+            seen.append(by)
+            return answer(x) if by == 2. else NotImplemented
+        return call
+    exercise('7.4', 'Doubled', lambda x: x + x, [(X,)], op='twin', adapt=adapt)
+    with use('7.4', lambda x: x * 2.) as used:
+        assert 'twin is yours (<lambda>)' in repr(used)
+        assert X.twin().data[0, 1] == -4 and X.twin(3.).data[0, 1] == -6 and seen == [2., 3.]
+    assert X.twin().data[0, 1] == -4 and len(seen) == 2
+    exercise('7.5', 'In terms of itself', lambda x: x + x, [(X,)], op='twin', adapt=lambda answer: lambda x, by=2.: answer(x.twin(by / 2)))
+    with use('7.5', lambda x: x + x): assert X.twin().data[0, 1] == -4
+
+def test_use_makes_a_method():
+    exercise('7.6', 'Thrice', lambda x, n=1: x * 3. * n, [(X,), (X, 2)], method='thrice')
+    with pytest.raises(AttributeError): X.thrice()
+    def mine(x, n=1): return x + x * 2. if n == 1 else x * 6.
+    with use('7.6', mine) as used:
+        assert repr(used) == 'thrice is yours (mine), a method of every Tensor' and X.thrice(2).data[0, 1] == -12
+    with pytest.raises(AttributeError): X.thrice()
+    assert repr(used) == 'Tensor has no method thrice'
+    used = use('7.6')
+    with use('7.6', lambda x, n=1: x * 3. * n): pass
+    assert X.thrice().data[0, 1] == -6
+    used.undo()
+    with pytest.raises(AttributeError): X.thrice()
+    exercise('7.7', 'The first row', lambda x: x.data[0], [(X,)], method='first_row', adapt=lambda answer: lambda x: Tensor(answer(x), 'col'))
+    with use('7.7', lambda x: x.data[0] + 0): assert X.first_row().tags == ('col',)
+    with use('7.7', lambda x: x.data[0] * 1), use('7.7', None): assert not hasattr(X, 'first_row')
+
+def test_a_method_may_not_hide_one_of_the_library():
+    with pytest.raises(OptionError, match="Tensor has 'sum'.*\n.*op='sum'"): exercise('7.8', 'A', lambda x: x, [(X,)], method='sum')
+
 def test_use_wants_a_right_answer(twin):
     with pytest.raises(OptionError, match='must pass its check'): use('7.1', lambda x, by=2.: x)
     exercise('7.2', 'No op', 1)
@@ -358,3 +442,10 @@ def test_everything_is_escaped():
 
 def test_names_of_the_modules_hide_no_op():
     assert not {'exercises', 'verdicts', 'differences'} & set(registry)
+
+def test_a_result_among_the_inputs_keeps_its_graph():
+    "What is asked about may be how it was made"
+    from fucinalib.autograd import reach
+    gain = Tensor([1., 1.], 'd', requires_grad=True)
+    ask(lambda y: len(reach(y.node)), (gain * 2.,), (gain * 2. * gain,))
+    assert 'should be 2' in repr(check('1.1', lambda y: 1)) and check('1.1', lambda y: len(reach(y.node)))

@@ -5,7 +5,7 @@ from functools import cache
 import nbformat, numpy, pytest
 import notebooks
 import fucinalib as fl
-from notebooks import ROOT, executed, standing, timing
+from notebooks import ROOT, executed, load, standing, timing
 
 NOTEBOOKS = [str(p.relative_to(ROOT)) for p in notebooks.all_notebooks()]
 MINUTES = 5                                                 # a chapter should take less than one
@@ -63,7 +63,7 @@ def runs(request, passed):
     "Notebook -> its result to come, '' for one that passed as it is; two run at a time, only those selected"
     mine = [item.callspec.params['notebook'] for item in request.session.items if item.name.startswith('test_notebook[')]
     pool = ThreadPoolExecutor(min(2, os.cpu_count() or 1))
-    files = {notebook: record('run', notebook, code(standing(ROOT/notebook))) for notebook in mine}
+    files = {notebook: record('run', notebook, code(load(ROOT/notebook)) + code(standing(ROOT/notebook))) for notebook in mine}
     def tried(notebook):
         if not (wrong := run(notebook)): passed.note(files[notebook])
         return wrong
@@ -97,9 +97,10 @@ def test_run_tells_cell_and_traceback(tmp_path, sources, said):
 ])
 def test_exercises_have_a_failing_stub_and_a_passing_solution(monkeypatch, values, message):
     ran = [(nbformat.v4.new_code_cell(f'#| {kind}: 01.1\nmine'), value, []) for kind, value in values.items()]
-    monkeypatch.setattr(notebooks, 'cells', lambda path: ran)
-    if not message: return notebooks.check('any')
-    with pytest.raises(notebooks.Wrong, match=message): notebooks.check('any')
+    monkeypatch.setattr(notebooks, 'cells', lambda path, nb: ran)
+    monkeypatch.setattr(notebooks, 'check_book', lambda numbers: None)
+    if not message: return notebooks.judge('any', None)
+    with pytest.raises(notebooks.Wrong, match=message): notebooks.judge('any', None)
 
 
 # ---- what the files keep
@@ -169,13 +170,14 @@ ANSWER = "#| exercise: 91.1\ndef mine(x): return x + 1\ncheck('91.1', mine)"
 ASK = """from fucinalib.exercises import exercise, check
 exercise('91.1', 'One more', reference=lambda x: x + 1, inputs=[(1,), (2,)])"""
 SOLUTION = "#| solution: 91.1\ncheck('91.1', lambda x: 1 + x)"
+USE = "from fucinalib.exercises import book, use\nbook['91.1'].method = 'one_more'\nwith use('91.1'):\n    from fucinalib import Tensor\n    Tensor(1.).one_more()"
 
 
 @pytest.fixture
 def chapter(tmp_path, monkeypatch):
     "A notebook with one exercise, committed"
     monkeypatch.delenv('CI', raising=False)
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in (ASK, STUB, SOLUTION, '#| timing\n1')])
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in (ASK, STUB, SOLUTION, '#| timing\n1', USE)])
     path = tmp_path/'91_made.ipynb'
     path.write_text(notebooks.tidy(json.loads(nbformat.writes(nb))))
     git = ['git', '-c', 'user.name=a', '-c', 'user.email=a@example.invalid']
@@ -249,3 +251,41 @@ def test_only_what_changed_is_run_again(tmp_path, monkeypatch):
     assert not passed.known(record('run', 'nbs/91_made.ipynb', code(nb)))
     monkeypatch.setenv('CI', 'true')
     assert not Passed(Config()).known(changed)
+
+
+# ---- exercises
+def cells_of(notebook, kind): return [c for c in standing(ROOT/notebook)['cells'] if c['cell_type'] == 'code' and kind in notebooks.directives(c)]
+
+EXERCISED = [n for n in NOTEBOOKS if cells_of(n, 'exercise')]
+
+@pytest.mark.parametrize('notebook', EXERCISED)
+def test_a_chapter_with_exercises_has_all_that_answers(notebook):
+    "check, hint, solution and use are there; what gives answers away is folded"
+    hidden = [c for c in cells_of(notebook, 'hide') if 'exercise(' in ''.join(c['source'])]
+    assert any('from fucinalib.exercises import exercise, check, hint, solution, use\n' in ''.join(c['source']) for c in hidden)
+    assert all(c['metadata'].get('jupyter', {}).get('source_hidden') for c in hidden + cells_of(notebook, 'solution'))
+
+def made(tmp_path, *sources):
+    path = tmp_path/'91_made.ipynb'
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources]), path)
+    return path
+
+@pytest.mark.parametrize('ask, solution, accepted', [
+    ("reference=lambda x: x * 1, inputs=[(T([1., 2.], 'd'),), (T([3.], 'd'),)]", 'lambda x: x * 1', 'accepts its argument 0 as it came'),
+    ("reference=lambda x: x - x, inputs=[(T([1., 2.], 'd'),), (T([3.], 'd'),)]", 'lambda x: x * 0', 'accepts zeros'),
+    ("reference=lambda x: 3, inputs=[(1,), (2,)]", 'lambda x: 3', 'accepts the first right answer for all inputs'),
+    ("reference=lambda: 0, inputs=[()]", 'lambda: 0', 'accepts zeros'),
+    ("reference=lambda: [], inputs=[()]", 'lambda: []', 'accepts'),
+    ("reference=lambda x: x > 0, inputs=[(1,), (2,)]", 'lambda x: x > 0', 'accepts the first right answer'),
+    ("reference=lambda x: x + 1, inputs=[(1,), (2,)]", 'lambda x: x + 1', ''),
+    ("reference=lambda: 256, inputs=[()]", 'lambda: 256', '')])
+def test_careless_answers_are_refused(tmp_path, ask, solution, accepted):
+    path = made(tmp_path, f"from fucinalib.exercises import exercise, check, book\nfrom fucinalib import Tensor as T\nexercise('91.1', 'A', {ask})",
+                "#| exercise: 91.1\ncheck('91.1', ...)", f"#| solution: 91.1\ncheck('91.1', {solution})", "book['91.1'].used = True")
+    assert accepted in run(path) if accepted else not run(path)
+
+def test_a_stub_that_tells_and_a_chapter_that_uses_nothing(tmp_path):
+    start, end = ASK, SOLUTION
+    assert 'no cell puts an answer of this chapter into the library' in run(made(tmp_path, start, STUB, end))
+    told = "#| exercise: 91.1\ncheck('91.1', lambda x: x)"
+    assert 'its stub is taken for an answer, so what is right is told' in run(made(tmp_path, start, told, end))

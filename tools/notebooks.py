@@ -2,6 +2,7 @@
 
     python tools/notebooks.py show NOTEBOOK           run it and print what it shows (`make lab OPEN=0`)
     python tools/notebooks.py check NOTEBOOK          run it and tell what is wrong first (tests/test_notebooks.py)
+    python tools/notebooks.py committed NOTEBOOK      the same, with exercises as they were committed
     python tools/notebooks.py execute [NOTEBOOK ...]  run in Jupyter, keep the results in the file (`make execute`)
 
 A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a cell marked `#| timing` shows depends on
@@ -119,11 +120,11 @@ def wanted(cell):
 def timing(cell): return cell['cell_type'] == 'code' and 'timing' in directives(cell)
 
 
-def cells(path):
+def cells(path, nb=None):
     "Run a notebook in a fresh shell, from its own folder; yields (cell, value of its last line, outputs)"
     from execnb.nbio import dict2nb
     from execnb.shell import CaptureShell
-    nb, shell = dict2nb(standing(path)), CaptureShell(path, mpl_format='png')
+    nb, shell = dict2nb(nb or load(path)), CaptureShell(path, mpl_format='png')
     os.environ['IN_TEST'] = '1'                             # a cell that calls nbdev_export() does nothing
     os.chdir(Path(path).parent)
     sys.path.insert(0, str(ROOT))
@@ -147,21 +148,66 @@ def trace(exc):
 
 
 def check(path):
-    "Every cell runs, every exercise's stub is refused and its solution accepted; no result of a timing cell is kept"
+    "What is wrong with a notebook as Wrong; an answer that someone wrote into an exercise of it, right or not, is nothing wrong"
+    try: judge(path, load(path))
+    except Wrong:
+        if standing(path) == load(path): raise
+        again = [sys.executable, __file__, 'committed', str(path)]
+        if subprocess.run(again, cwd=ROOT, capture_output=True).returncode: raise
+
+
+def judge(path, nb):
+    "Every cell runs; an exercise's stub is unanswered, its solution right, what nobody should pass with refused"
     accepted = {'exercise': {}, 'solution': {}}             # kind -> {number: verdict}
-    for i, (cell, value, _) in enumerate(cells(path)):
+    for i, (cell, value, _) in enumerate(cells(path, nb)):
         if timing(cell) and cell.get('outputs'):
             raise Wrong(f'cell {i} is marked timing, and the file keeps what it showed; make execute ARGS={named(path)}')
         for kind in accepted.keys() & directives(cell).keys():
             number = directives(cell)[kind]
             if value is None: raise Wrong(f'{kind} {number} does not end in a verdict:\n{numbered(cell.source)}')
-            accepted[kind][number] = bool(value)
+            accepted[kind][number] = value
     stubs, solutions = accepted.values()
     for number in stubs.keys() ^ solutions.keys():
         raise Wrong(f'exercise {number} has no {"solution" if number in stubs else "stub"} cell')
     for number in stubs:
         if stubs[number]: raise Wrong(f'exercise {number}: its stub passes, so there is nothing to do')
         if not solutions[number]: raise Wrong(f'exercise {number}: its solution does not pass')
+        if getattr(stubs[number], 'answered', False):
+            raise Wrong(f'exercise {number}: its stub is taken for an answer, so what is right is told before a line is written; end it in ...')
+    if stubs: check_book(stubs)
+
+
+def check_book(numbers):
+    "What the chapter's exercises owe beyond their cells: careless answers are refused, and one answer can be used"
+    from fucinalib import exercises
+    mine = [ex for number, ex in exercises.book.items() if number in numbers]
+    for ex in mine:
+        for what, answer in careless(ex):
+            if exercises.check(ex.id, answer): raise Wrong(f'exercise {ex.id}: accepts {what}')
+    if mine and not any(ex.used for ex in mine):
+        raise Wrong(f'no cell puts an answer of this chapter into the library: use({mine[0].id!r})')
+
+
+def careless(ex):
+    "(what, answer) that every exercise refuses, since nobody thought to write it"
+    from fucinalib.exercises import fresh
+    cases, told = ex.cases(), callable(ex.reference)
+    right = lambda args: ex.run(ex.reference, *map(fresh, args)) if told else ex.reference
+    if ex.raises is None:
+        yield 'zeros', (lambda *args: nought(right(args))) if told else nought(ex.reference)
+        if len(cases) > 1 or cases[0]: yield 'the first right answer for all inputs', lambda *args: right(cases[0])
+    for k in range(max(map(len, cases))): yield f'its argument {k} as it came', lambda *args, k=k: args[k]
+    for value in (None, ..., 0, 1, True, False, '', [], ()):
+        yield repr(value), value
+        yield f'a function that returns {value!r}', lambda *args, value=value: value
+
+
+def nought(v):
+    "Zeros in the form of a value"
+    import numpy as np
+    if isinstance(v, (list, tuple)): return type(v)(map(nought, v)) if not hasattr(v, '_fields') else type(v)(*map(nought, v))
+    if hasattr(v, 'tags'): return type(v)(np.zeros(v.shape, v.data.dtype), v.tags)
+    return v * 0 if isinstance(v, (np.ndarray, np.generic, int, float, complex)) else type(v)() if isinstance(v, (str, dict)) else None
 
 
 def settled(outputs):
@@ -240,8 +286,8 @@ def main(action='', *paths):
         same_renderer()
         with ThreadPoolExecutor(2) as pool:
             for path in pool.map(execute, paths): print(f'executed  {named(path)}', flush=True)
-    elif action in ('show', 'check'):
-        for path in paths: {'show': show, 'check': check}[action](path)
+    elif action in ('show', 'check', 'committed'):
+        for path in paths: {'show': show, 'check': check, 'committed': lambda path: judge(path, standing(path))}[action](path)
     else: sys.exit(__doc__)
 
 

@@ -95,6 +95,7 @@ def _operation(f, numbers, rules):
         def rule(slope, fold): return fold and (lambda g: fold(slope(kind, a, b, y, g, **extra)))
         return y, tags, tuple(map(rule, slopes, folds))
     made, name = one if len(slopes) == 1 else two, forward.__name__
+    made.__wrapped__ = f        # where its source is
     made.__name__, made.__doc__ = name, inspect.getdoc(f) or f'{name}, value by value.'
     numbers = [p.replace(annotation=t) for p, t in zip(numbers, (Tensor, Tensor | float))]
     options = [p for p in inspect.signature(f).parameters.values() if p.kind is p.KEYWORD_ONLY]
