@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['KERNEL', 'PIECE', 'LEAST', 'PLANES', 'IMAGE', 'POOL', 'POOLS', 'VECTOR', 'pair', 'places', 'images', 'pictures',
            'named', 'unfold', 'fold', 'pieces', 'seen', 'correlate', 'finish', 'correlate_weights', 'turned',
-           'correlate_back', 'part', 'joined', 'convolve', 'convolve_back', 'convolve_weights', 'every', 'roles',
-           'signals', 'unsignals', 'past', 'weights_1d', 'conv1d', 'row_of', 'conv_transpose1d', 'tiled', 'mix',
-           'weight_planes', 'finite', 'batches', 'by_tiles', 'PreparedConv2d', 'prepare_conv2d', 'fitting', 'conv2d',
+           'correlate_back', 'part', 'joined', 'finite', 'convolve', 'convolve_back', 'convolve_weights', 'every',
+           'roles', 'signals', 'unsignals', 'past', 'weights_1d', 'conv1d', 'row_of', 'conv_transpose1d', 'tiled',
+           'mix', 'weight_planes', 'batches', 'by_tiles', 'PreparedConv2d', 'prepare_conv2d', 'fitting', 'conv2d',
            'pooling', 'flat', 'max_pool2d', 'avg_pool2d', 'upsample2x_nearest', 'channels', 'prelu', 'channel_affine']
 
 # %% ../../nbs/23_convolution.ipynb #d24f4619
@@ -163,6 +163,10 @@ def joined(parts, c):
     "Images whose channels come from several, one after the other."
     n, h, wide = parts[0].shape
     return np.concatenate([p.reshape(n, h, -1, c) for p in parts], -1).reshape(n, h, -1)
+
+def finite(x):
+    "Whether the sum of x is a number; then x holds no NaN and no infinity."
+    return bool(np.isfinite(kernels.sum(x, tuple(range(x.ndim)))))
 
 def convolve(x, w, c, geometry, groups=1):
     "correlate in groups; w is (taps c/groups, outputs)."
@@ -345,10 +349,6 @@ def weight_planes(w, c):
     "Weights (9 c, outputs) as 16 planes."
     across = mix(np.ascontiguousarray(w).reshape(3, 3, c, -1).swapaxes(0, 1))
     return mix(across.swapaxes(0, 1)).reshape(16, c, -1)
-
-def finite(x):
-    "Whether the sum of x is a number; then x holds no NaN and no infinity."
-    return bool(np.isfinite(kernels.sum(x, tuple(range(x.ndim)))))
 
 def batches(n, tiles, *channels):
     "n images a few at a time: from, to, and 16 planes of their tiles for each number of channels, in memory that is used again."
