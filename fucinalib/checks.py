@@ -12,7 +12,7 @@ from .autograd import is_grad_enabled
 from .dtypes import F8
 from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, OptionTypeError, ShapeMismatch, TagError,
                      UnsupportedGradient, UnsupportedView,
-                     brief, did_you_mean, fault)
+                     brief, did_you_mean, fault, is_tagged)
 from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
@@ -288,7 +288,7 @@ class axes(Check):
         return f'{n}.tags == {self.tags}' if self.alone else f'{n}.tags[-{k}:] == {self.tags}'
     def say(self, n, given):
         x, own = given[n], self.tags
-        if not hasattr(x, 'tags'): raise no_tensor(n, x)
+        if not is_tagged(x) or not hasattr(x, 'ndim'): raise no_tensor(n, x)
         if self.of: own = given[self.of].tags[:-len(own)] + own
         if x.tags == own or not (self.alone or self.of) and x.tags[-len(own):] == own: return
         end = 'are' if self.alone or self.of else 'end in'
@@ -301,8 +301,8 @@ def _turn_into(n, x, own, alone):
     "The call that gives the tensor `x`, called `n`, the axes `own`, or axes that end in them, as far as it can be known."
     words, lead = ' '.join(own), [t for t in x.tags if t not in own]
     if set(own) <= set(x.tags) and not (alone and lead): return f'{n}.permute({" ".join([*lead, *own])!r})'
-    before = x.tags[:x.ndim - len(own)]
-    if x.ndim < len(own) or before and (alone or set(before) & set(own)): return f'axes {words!r}: Tensor(values, {words!r})'
+    before = x.tags[:len(x.tags) - len(own)]
+    if len(x.tags) < len(own) or before and (alone or set(before) & set(own)): return f'axes {words!r}: Tensor(values, {words!r})'
     return f'{n}.rename({" ".join([*before, *own])!r}) if that is what they are' + '; axes before them are batches' * (not alone)
 
 
