@@ -1,4 +1,4 @@
-"""Products, in BLAS's threads, and kernels, in OpenMP's, by turns: what one library's idle threads cost the other. See fucinalib/_environment.py."""
+"""Products, in BLAS's threads, and kernels, in OpenMP's, by turns: what one library's idle threads cost the other. See fucinalib/_before_numpy.py."""
 import numpy as np
 import fucinalib as fl
 from fucinalib import kernels as k

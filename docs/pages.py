@@ -105,7 +105,7 @@ def drawn(op):
 
 @page('op-table', 'Table of operations')
 def op_table():
-    from fucinalib.reference import row
+    from fucinalib.registry_table import row
     out, count, beside = [], 0, stored()
     for family, ops in by_family().items():
         rows = []

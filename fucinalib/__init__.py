@@ -1,7 +1,7 @@
 """fucinalib: a deep-learning library whose notebooks are its source. Tensors with named axes, autograd, compiled kernels."""
 __version__ = "0.1.0"
 
-from . import _environment                      # before NumPy
+from . import _before_numpy                      # before NumPy
 import builtins as _builtins
 from importlib import import_module as _import
 from .errors import *
@@ -21,8 +21,8 @@ from .kernels.blocks import block_formats
 from .ops.packed import PackedWeight
 from .ops.blocks import BlockTensor
 from .ops.rotary import AxisRange, RopeTable
-from .reference import op_table
-from .products import explain
+from .registry_table import op_table
+from .contraction_trace import explain
 
 globals().update({name: op.call for name, op in registry.items()})      # every operation, as a function
 

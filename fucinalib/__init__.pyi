@@ -206,7 +206,7 @@ def eq(x: Tensor, other: Tensor | float) -> Tensor:
 def exp(x: Tensor) -> Tensor:
     """e to the power x."""
     ...
-from .products import explain as explain
+from .contraction_trace import explain as explain
 def eye(tags, shape = None, *, dtype = 'f32', **sizes) -> Tensor:
     """Ones on the diagonal, zeros elsewhere."""
     ...
@@ -426,7 +426,7 @@ def ones(tags, shape = None, *, dtype = 'f32', **sizes) -> Tensor:
 def ones_like(x: Tensor, dtype = None) -> Tensor:
     """Ones with the tags and sizes of x; a constant."""
     ...
-from .reference import op_table as op_table
+from .registry_table import op_table as op_table
 def pack(w: Tensor, layout = None):
     """An independent, prepared copy of a weight for x.dot(packed, tag); 16-bit weights are widened once."""
     ...

@@ -1,7 +1,7 @@
 """What every test runs under. This file is imported before NumPy."""
 import os, sys
 
-os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # see fucinalib/_environment.py: a test may import torch first
+os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # see fucinalib/_before_numpy.py: a test may import torch first
 os.environ.setdefault('GOMP_SPINCOUNT', '600')
 os.environ['MPLBACKEND'] = 'Agg'
 
@@ -14,7 +14,7 @@ settings.register_profile('long', max_examples=1000, deadline=None)
 settings.load_profile('quick')
 
 REFERENCES = 'torch', 'transformers', 'gguf', 'onnxruntime', 'onnx'
-LIVE = 'test_opinfo.py',    # these need a reference to be read at all
+LIVE = 'test_torch_samples.py',    # these need a reference to be read at all
 
 
 def pytest_addoption(parser):

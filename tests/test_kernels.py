@@ -412,7 +412,7 @@ def test_thread_count_reaches_every_thread():
     "OpenMP's own count is per calling thread; ours is not. BLAS follows too."
     code = '''if 1:
         from concurrent.futures import ThreadPoolExecutor
-        import fucinalib._environment, numpy as np
+        import fucinalib._before_numpy, numpy as np
         from fucinalib import kernels
         from threadpoolctl import threadpool_info
         x = np.ones(10**6, 'f4')
@@ -441,7 +441,7 @@ def test_many_threads_at_once():
 
 
 FORK = '''if 1:
-    import os, sys, fucinalib._environment, numpy as np
+    import os, sys, fucinalib._before_numpy, numpy as np
     from fucinalib import kernels
     x = np.ones(10**6, 'f4')
     def child(f):
@@ -475,7 +475,7 @@ def test_fork():
 def test_spawn(tmp_path):
     script = tmp_path/'spawned.py'
     script.write_text('''if 1:
-    import multiprocessing, fucinalib._environment, numpy as np
+    import multiprocessing, fucinalib._before_numpy, numpy as np
     from fucinalib import kernels
     x = np.ones(10**6, 'f4')
     def work(n): return float(kernels.add(x, x)[0]) + n

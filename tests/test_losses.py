@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib.errors import *
-from layouts import LAYOUTS, layout
+from memory_layouts import LAYOUTS, layout
 from fucinalib.ops import losses
 
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)

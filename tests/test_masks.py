@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib import kernels
 from fucinalib.errors import *
-from layouts import LAYOUTS, layouts
+from memory_layouts import LAYOUTS, layouts
 
 V = lambda data, tags='d', dtype=None: fl.param(data, tags, dtype)
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib.errors import *
 from fucinalib.ops.reductions import lanes
-from layouts import LAYOUTS, layout
+from memory_layouts import LAYOUTS, layout
 
 V = lambda data, tags='': fl.param(data, tags)
 C = lambda data, tags='', dtype=None: fl.Tensor(data, tags, dtype)

@@ -7,7 +7,7 @@ from fastcore.docments import docments
 import fucinalib as fl
 from fucinalib.autograd import Op
 from fucinalib.errors import FucinaError
-from fucinalib.reference import verdict
+from fucinalib.registry_table import verdict
 
 OPS = [o for o in fl.registry.values() if o.module.startswith('fucinalib')]
 ids = lambda o: o.name if isinstance(o, Op) else None

@@ -189,7 +189,7 @@ def product(name):
     return made
 
 def op_table(name):
-    from fucinalib.reference import OpTable
+    from fucinalib.registry_table import OpTable
     made = OpTable([])
     made.rows = [(name,) * 5]
     return made

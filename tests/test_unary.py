@@ -8,7 +8,7 @@ import fucinalib as fl
 from fucinalib import kernels
 from fucinalib.errors import *
 from fucinalib.ops.unary import FORMS, named_functions
-from layouts import LAYOUTS, layout, layouts
+from memory_layouts import LAYOUTS, layout, layouts
 
 V = lambda data, tags='d', dtype=None: fl.param(data, tags, dtype)
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)

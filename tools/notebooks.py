@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 RENDERER = 'graphviz-pure'                                  # draws all pictures that are kept, whatever else is installed
 QUIET = ['--log-level=ERROR']                               # a kernel warns that it talks to this machine unencrypted
-os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # before NumPy: see fucinalib/_environment.py
+os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # before NumPy: see fucinalib/_before_numpy.py
 
 
 class Wrong(Exception):

@@ -1,7 +1,7 @@
 """How many threads kernels and matrix products use, and the one thing that must not happen to them: a fork."""
 import operator, os, threading, warnings
 from functools import cache
-from .. import _environment
+from .. import _before_numpy
 from ..errors import ForkError, OptionError, brief, fault
 
 _wanted = None                  # threads asked for; None leaves the libraries' own default
@@ -72,10 +72,10 @@ def forget_runtimes():
 
 def warn_of_spinning():
     "Products and kernels that take turns may be a hundred times slower where somebody else loaded our OpenMP and its wait is long."
-    if not _environment.late: return
+    if not _before_numpy.late: return
     from threadpoolctl import threadpool_info
     if all(lib.get('threading_layer') != 'pthreads' for lib in threadpool_info() if lib['user_api'] == 'blas'): return      # products in the same threads
-    warnings.warn(f'{_environment.late} was imported before fucinalib, and its OpenMP, which kernels share, waits in a loop on processors that matrix products need: '
+    warnings.warn(f'{_before_numpy.late} was imported before fucinalib, and its OpenMP, which kernels share, waits in a loop on processors that matrix products need: '
                   'import fucinalib first, or set GOMP_SPINCOUNT=0 before Python starts', RuntimeWarning, stacklevel=2)
 
 

@@ -19,7 +19,7 @@ from ..checks import Check, cast, mixed, real, same_type
 from ..dtypes import F8, HALF, SHORT
 from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, UnsupportedGradient, closest, did_you_mean, fault
 from .reductions import along, lanes, total
-from ..products import Product
+from ..contraction_trace import Product
 from ..tags import parse, renaming
 from ..tensor import Tensor, wrap
 

@@ -5,8 +5,8 @@ The HTML has no script and no style sheet, stays under 10 kB and takes its colou
 import re
 from html import escape
 import numpy as np
-from . import show
-from .differences import describe, is_array, numbers, place
+from .. import show
+from .compare import describe, is_array, numbers, place
 
 __all__ = ['Verdict', 'panels', 'heat']
 

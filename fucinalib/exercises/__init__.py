@@ -8,11 +8,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 import numpy as np
-from .autograd import Watcher, registry
-from .differences import Fault, describe, differ, is_tensor
-from .errors import FucinaError, OptionError, did_you_mean, fault
-from .tensor import Tensor
-from .verdicts import UNANSWERED, Verdict
+from ..autograd import Watcher, registry
+from ..errors import FucinaError, OptionError, did_you_mean, fault
+from ..tensor import Tensor
+from .compare import Fault, describe, differ, is_tensor
+from .verdict import UNANSWERED, Verdict
 
 __all__ = ['exercise', 'check', 'hint', 'solution', 'use', 'Verdict', 'book']
 
@@ -270,7 +270,7 @@ def solution(id)->Note:
 
 def sources(id):
     "Sources of cells that may be the solution `id`: of notebooks on disk, then of this session."
-    here, home = Path.cwd(), Path(__file__).resolve().parent.parent
+    here, home = Path.cwd(), Path(__file__).resolve().parents[2]
     for folder in dict.fromkeys([home / 'nbs', home / 'tutorials', here, here / 'nbs']):      # the source first: a copy may have been changed
         for path in sorted(folder.glob('*.ipynb')):
             text = path.read_text(encoding='utf-8', errors='replace')

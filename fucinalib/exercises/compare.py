@@ -7,8 +7,8 @@ import inspect
 from dataclasses import dataclass
 from types import SimpleNamespace
 import numpy as np
-from . import show
-from .tensor import Tensor
+from .. import show
+from ..tensor import Tensor
 
 __all__ = ['Fault', 'differ', 'describe', 'kind']
 
