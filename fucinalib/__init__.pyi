@@ -251,7 +251,7 @@ def glu(up: Tensor, gate: Tensor) -> Tensor:
     ...
 from .autograd import gradcheck as gradcheck
 def group_norm(x: Tensor, tag, groups, eps = 1e-05, weight: Tensor = None, bias: Tensor = None) -> Tensor:
-    """Each group of channels less its mean over its standard deviation, over all of time. Unlike torch, there is no batch axis."""
+    """Each group of channels less its mean over its standard deviation, over all of time."""
     ...
 def gt(x: Tensor, other: Tensor | float) -> Tensor:
     """Where x > other. Unlike torch, nothing is stretched."""
@@ -296,7 +296,7 @@ def l2_normalize(x: Tensor, tag, eps = 1e-12) -> Tensor:
     """x over its length along `tag`. Unlike torch, eps is added to the squared length."""
     ...
 def layer_norm(x: Tensor, tag, eps = 1e-05, weight: Tensor = None, bias: Tensor = None) -> Tensor:
-    """x less its mean, over its standard deviation, along `tag`; times weight plus bias. Unlike torch, weight and bias come together."""
+    """x less its mean, over its standard deviation, along `tag`; times weight plus bias."""
     ...
 def le(x: Tensor, other: Tensor | float) -> Tensor:
     """Where x <= other. Unlike torch, nothing is stretched."""
@@ -586,7 +586,7 @@ def stack(tensors: list[Tensor], tag, index = 0) -> Tensor:
     """Tensors as the entries of a new axis."""
     ...
 def standardize(x: Tensor, tag, ddof = 0, eps = 0.0, eps_mode = 'outside_sqrt', valid_len = None) -> Tensor:
-    """x less its mean, over its standard deviation, along `tag`. A variance of too few values counts as 0."""
+    """x less its mean, over its standard deviation, along `tag`; the variance of too few values is 0."""
     ...
 def std(x: Tensor, *tags, ddof = 0) -> Tensor:
     """The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1."""

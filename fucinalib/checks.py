@@ -510,11 +510,12 @@ def no_gradient(name, value, help, kind=UnsupportedGradient, depth=4):
 
 class together(Check):
     "Parameters that are given together or not at all."
-    def __init__(self, names): super().__init__(names); self.all, self.names = self.names, self.names[:1]
+    facts, hint = ('hint',), ''     # hint: what else to tell
+    def __init__(self, names, *hint): super().__init__(names, *hint); self.all, self.names = self.names, self.names[:1]
     def test(self, n): return ' == '.join(f'({m} is None)' for m in self.all)
     def say(self, n, given):
         missing = next(m for m in self.all if given[m] is None)
-        raise fault(OptionError, f'{missing} is missing', help=f'give {" and ".join(self.all)}, or neither')
+        raise fault(OptionError, f'{missing} is missing', help=f'give {" and ".join(self.all)}, or neither' + f'; {self.hint}' * bool(self.hint))
     def spoil(self, n, given): yield OptionError, {m: None for m in self.all[1:]}
 
 
@@ -600,7 +601,7 @@ class number(Check):
     def say(self, n, given):
         v, words = given[n], ' and '.join(f'{self.WORDS[w]} {e}' for w, e in self.ends())
         hint = f'; {self.hint}' if self.hint else ''
-        no_gradient(n, v, f'{n}.item() is a number')
+        no_gradient(n, v, f'{n}.item() is a number{hint}')
         if isinstance(v, Tensor) or not isinstance(v, (Real, np.bool_)):
             raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'{n} is a number{" " * bool(words)}{words}{hint}')
         try: real = float(v)

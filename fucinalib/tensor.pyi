@@ -263,7 +263,7 @@ class Tensor:
         """Draw the computation that made this tensor. Returns a graphviz graph; runs nothing and changes nothing."""
         ...
     def group_norm(self, tag, groups, eps = 1e-05, weight: Tensor = None, bias: Tensor = None) -> Tensor:
-        """Each group of channels less its mean over its standard deviation, over all of time. Unlike torch, there is no batch axis."""
+        """Each group of channels less its mean over its standard deviation, over all of time."""
         ...
     def gt(self, other: Tensor | float) -> Tensor:
         """Where x > other. Unlike torch, nothing is stretched."""
@@ -299,7 +299,7 @@ class Tensor:
         """x over its length along `tag`. Unlike torch, eps is added to the squared length."""
         ...
     def layer_norm(self, tag, eps = 1e-05, weight: Tensor = None, bias: Tensor = None) -> Tensor:
-        """x less its mean, over its standard deviation, along `tag`; times weight plus bias. Unlike torch, weight and bias come together."""
+        """x less its mean, over its standard deviation, along `tag`; times weight plus bias."""
         ...
     def le(self, other: Tensor | float) -> Tensor:
         """Where x <= other. Unlike torch, nothing is stretched."""
@@ -572,7 +572,7 @@ class Tensor:
         """Without the named axes, which must have size 1; a view. Unlike torch, never without a name."""
         ...
     def standardize(self, tag, ddof = 0, eps = 0.0, eps_mode = 'outside_sqrt', valid_len = None) -> Tensor:
-        """x less its mean, over its standard deviation, along `tag`. A variance of too few values counts as 0."""
+        """x less its mean, over its standard deviation, along `tag`; the variance of too few values is 0."""
         ...
     def std(self, *tags, ddof = 0) -> Tensor:
         """The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1."""

@@ -65,4 +65,4 @@ def test_nobody_reaches_a_later_chapter_by_name():
     "`registry['relu']` in a module would be an import that no one sees."
     for name, path in modules().items():
         found = re.findall(r"registry\['\w+'\]", path.read_text())
-        assert not found or name == 'ops.norms', f'{name}: {found}'      # its samples with rope= await chapter 21
+        assert not found, f'{name}: {found}'

@@ -90,3 +90,16 @@ def test_infinity_leaks_no_warning(call):
 def test_a_weight_is_no_eps():
     x, w = fl.ones('t d', t=2, d=2), fl.ones('d', d=2)
     with pytest.raises(OptionError, match='weight=w'): x.layer_norm('d', w, w)
+    w = fl.param(w)
+    with pytest.raises(UnsupportedGradient, match='weight=w'): x.layer_norm('d', w, w)
+
+def test_a_batch_is_not_merged_into_time():
+    "Merging would mix the statistics of the batch, so the message does not offer it."
+    with pytest.raises(TagError, match='one by one') as e: fl.ones('b t c', (2, 3, 4)).group_norm('c', 2)
+    assert 'merge(' not in str(e.value)
+
+def test_a_norm_turns_or_adds():
+    x, table = fl.ones('seq d', (2, 4)), fl.rope_table([0, 5], 4)
+    with pytest.raises(OptionError, match='^rms_norm: residual and rope together'): x.rms_norm('d', residual=x, rope=('seq', table))
+    with pytest.raises(InvalidShape, match="^rms_norm over 'd': 3 features form no pairs"): fl.ones('seq d', (2, 3)).rms_norm('d', rope=('seq', table))
+    with pytest.raises(ShapeMismatch, match="(?s)the table turns 4 features at 2 positions.*table : .*x.rms_norm\\('d'\\).rope\\('seq', 'd', table\\)"): fl.ones('seq d', (3, 4)).rms_norm('d', rope=('seq', table))

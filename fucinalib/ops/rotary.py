@@ -16,6 +16,7 @@ from ..autograd import Sample, facts, op
 from ..checks import axis, constant, flag, is_whole, no_gradient, number, one_of, real, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
 from ..errors import ShapeMismatch, TagError, brief, fault, named
+from .norms import rms_norm
 from ..tags import axis_of
 from ..tensor import Tensor, wrap
 
@@ -268,3 +269,10 @@ facts(rope, [Sample('seq=3 d=4', 'seq', 'd', 10000.), Sample('d=4 b=2 seq=3', 's
        (OptionError, lambda f: f(_x, 'seq', 'd', -1.))])
 facts(yarn_inv_freqs, [Sample(8), Sample(64, 10000., 4., 4096)],
       [(InvalidShape, lambda f: f(3)), (InvalidShape, lambda f: f(0))])
+_short = lambda: ('row', rope_table([0, 5], 4))      # a norm turns its result by the rope of this chapter
+facts(rms_norm, [*rms_norm.op.samples, Sample('row=2 d=4', 'd', weight='d=4', rope=_short)],
+      [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'row d'), 'd', rope=_short())),
+       (InvalidShape, lambda f: f(Tensor([[1.]], 'row d'), 'd', rope=_short())),
+       (OptionError, lambda f: f(Tensor([[1., 2.]], 'row d'), 'd', rope=10000.)),
+       (OptionError, lambda f: f(_x, 'd', rope=('seq', _short()[1]), residual=_x)),
+       (TagError, lambda f: f(Tensor([[1., 2.]], 'row d'), 'd', rope=('seq', _short()[1])))])
