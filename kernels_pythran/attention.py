@@ -4,6 +4,7 @@ Query i sees the keys from i + lo to i + hi. Keys and values are laid out in til
 scores and sums comes from outside, a part for each task.
 """
 import numpy as np
+from ._tiles import hide, mix, scores
 
 
 def _lay(k, v, kt, vb, t, b, j0, g, depth, wide):
@@ -25,71 +26,10 @@ def _start(q, x, top, t, b, i0, h, n, scale):
         for d in range(q.shape[3]):
             row[d] = query[d] * scale
 
-def _scores(s, x, kt, t, at, n, depth):
-    left, right = x[t:t + 64], kt[at:at + depth]
-    for r in range(n):
-        row = s[t + r]
-        for j in range(64):
-            row[j] = np.float32(0)
-        for p in range(0, depth, 8):
-            a0 = left[r, p]
-            a1 = left[r, p + 1]
-            a2 = left[r, p + 2]
-            a3 = left[r, p + 3]
-            a4 = left[r, p + 4]
-            a5 = left[r, p + 5]
-            a6 = left[r, p + 6]
-            a7 = left[r, p + 7]
-            b0 = right[p]
-            b1 = right[p + 1]
-            b2 = right[p + 2]
-            b3 = right[p + 3]
-            b4 = right[p + 4]
-            b5 = right[p + 5]
-            b6 = right[p + 6]
-            b7 = right[p + 7]
-            #omp simd
-            for j in range(64):
-                row[j] = row[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j] + a4 * b4[j] + a5 * b5[j] + a6 * b6[j] + a7 * b7[j]
-
-def _mix(acc, s, vb, u, t, at, n, wide):
-    "Blocks of 64 columns: the inner loop has a known length, and eight vectors share what is loaded around them. The length of the loop over p is not a literal, or g++ unrolls it and runs out of registers."
-    for e in range(0, wide * 64, 64):
-        tile, right = s[t:t + 64], vb[at + e:at + e + 64]
-        for r in range(n):
-            row = acc[u + e + r]
-            for p in range(0, s.shape[1], 8):
-                a0 = tile[r, p]
-                a1 = tile[r, p + 1]
-                a2 = tile[r, p + 2]
-                a3 = tile[r, p + 3]
-                a4 = tile[r, p + 4]
-                a5 = tile[r, p + 5]
-                a6 = tile[r, p + 6]
-                a7 = tile[r, p + 7]
-                b0 = right[p]
-                b1 = right[p + 1]
-                b2 = right[p + 2]
-                b3 = right[p + 3]
-                b4 = right[p + 4]
-                b5 = right[p + 5]
-                b6 = right[p + 6]
-                b7 = right[p + 7]
-                #omp simd
-                for d in range(64):
-                    row[d] = row[d] + a0 * b0[d] + a1 * b1[d] + a2 * b2[d] + a3 * b3[d] + a4 * b4[d] + a5 * b5[d] + a6 * b6[d] + a7 * b7[d]
-
 def _bias(s, bias, t, n, i0, j0):
     for r in range(n):
         for j in range(min(64, bias.shape[1] - j0)):
             s[t + r, j] += bias[i0 + r, j0 + j]
-
-def _hide(s, t, n, lo, hi, end):
-    "Row r keeps what lies from lo + r to hi + r and before end."
-    for r in range(n):
-        for j in range(64):
-            if j < lo + r or j > hi + r or j >= end:
-                s[t + r, j] = np.float32(-np.inf)
 
 def _weigh(s, top, acc, t, n, wide):
     "Scores to weights; the largest score so far, the sum so far and the result so far follow."
@@ -147,11 +87,11 @@ def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, kt, vb, x, acc, s, to
             at = (b * G + owner[h]) * NK + c
             u = t * 64
             j0 = c * 64
-            _scores(s, x, kt, u, at * x.shape[1], n, x.shape[1])
+            scores(s, x, kt, u, u, at * x.shape[1], n)
             if bias.shape[0] > 0:
                 _bias(s, bias, u, n, i0, j0)
             if j0 < i0 + n - 1 + lo or j0 + 63 > min(S - 1, i0 + hi):
-                _hide(s, u, n, i0 + lo - j0, i0 + hi - j0, S - j0)
+                hide(s, u, n, i0 + lo - j0, i0 + hi - j0, S - j0)
             _weigh(s, top, acc, u, n, E)
-            _mix(acc, s, vb, u * E, u, at * 64 * E, n, E)
+            mix(acc, u * E, s, u, vb, at * 64 * E, n, E)
         _end(out, lse, acc, top, t * 64, b, i0, h, n, E)
