@@ -1,7 +1,8 @@
 """What every test runs under. This file is imported before NumPy."""
 import os, sys
 
-os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # see fucinalib/_before_numpy.py: a test may import torch first
+# see fucinalib/_before_numpy.py: a test may import torch first
+os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
 os.environ.setdefault('GOMP_SPINCOUNT', '600')
 os.environ['MPLBACKEND'] = 'Agg'
 
@@ -77,5 +78,6 @@ def backend(request, every_size):
 def pytest_terminal_summary(terminalreporter, config):
     "One line on the notebooks that were not run again"
     if (passed := getattr(config, 'passed', None)) and passed.spared:
-        terminalreporter.write_line(f'notebooks {passed.spared} of {passed.total} runs left out: neither code nor library changed '
+        terminalreporter.write_line(f'notebooks {passed.spared} of {passed.total} runs left out: '
+                                    'neither code nor library changed '
                                     'since they passed (CI=true or make test-all runs all)')

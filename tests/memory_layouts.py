@@ -1,4 +1,5 @@
-"""Ways an array may lie in memory. Each gives the same numbers, and what an operation makes of them must not depend on it."""
+"""Ways an array may lie in memory. Each gives the same numbers, and what an operation makes of
+them must not depend on it."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,5 @@
-"""Cases that are compared with torch: once stored (tests/golden/*.npz, made by tests/golden/make.py), live in `make test-all`."""
+"""Cases that are compared with torch: once stored (tests/golden/*.npz, made by
+tests/golden/make.py), live in `make test-all`."""
 import importlib, importlib.util, zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,9 @@ class Case:
     def draw(self, seed):
         "Positional and keyword arguments; the described operands are f64 leaves."
         args, kw = Sample(*self.args, low=self.low, high=self.high, **self.kw).draw(seed)
-        leaf = lambda a: fl.Tensor(a.data.copy(order='K'), a.tags, requires_grad=self.grad and a.dtype.is_float) if isinstance(a, fl.Tensor) else a
+        leaf = lambda a: fl.Tensor(a.data.copy(order='K'), a.tags,
+                                   requires_grad=self.grad and a.dtype.is_float) if isinstance(
+            a, fl.Tensor) else a
         deep = lambda a: [leaf(v) for v in a] if isinstance(a, list) and a and isinstance(a[0], fl.Tensor) else leaf(a)
         return [deep(a) for a in args], {k: v if k in self.fixed else deep(v) for k, v in kw.items()}
 
@@ -71,14 +74,17 @@ class Case:
         y = self.reference(*ts)
         if self.pick and not isinstance(y, torch.Tensor): y = self.pick(y)
         if y.requires_grad: (y * torch.tensor(weights(tuple(y.shape)), dtype=y.dtype)).sum().backward()
-        return y.detach().numpy(), [np.zeros(t.shape) if t.grad is None else t.grad.numpy() for t in ts if t.requires_grad]
+        return (y.detach().numpy(), [np.zeros(t.shape) if t.grad is None else t.grad.numpy()
+                                     for t in ts if t.requires_grad])
 
 
 def told(a):
     "An argument in a few words; a tensor or array by its sizes and a mark of what it holds."
     if callable(a) and not isinstance(a, type): a = a()
     if isinstance(a, (list, tuple)): return f'[{", ".join(map(told, a))}]'
-    if isinstance(a, fl.Tensor): return f'{" ".join(f"{t}={n}" for t, n in a.sizes.items())} {a.dtype} #{zlib.crc32(a.data.tobytes()):08x}'
+    if isinstance(a, fl.Tensor):
+        return (f'{" ".join(f"{t}={n}" for t, n in a.sizes.items())} {a.dtype} '
+                f'#{zlib.crc32(a.data.tobytes()):08x}')
     if isinstance(a, np.ndarray): return f'{a.shape} {a.dtype} #{zlib.crc32(a.tobytes()):08x}'
     return a if isinstance(a, str) and '=' in a else repr(a)
 
@@ -133,9 +139,11 @@ def mirrored():
     def double(o, sample):
         numbers = [a for a in sample.args if not isinstance(a, str)]
         return lambda *ts: eval(o.torch, dict(torch=torch))(*ts, *numbers)
-    ops = [o for o in fl.registry.values() if o.family in ('unary', 'pointwise') and (o.torch or '').startswith('torch.')
+    ops = [o for o in fl.registry.values()
+           if o.family in ('unary', 'pointwise') and (o.torch or '').startswith('torch.')
            and o.name != 'dropout' and not o.name.endswith('_')]
-    return [case(o.name, *s.args, torch=double(o, s), low=s.low, high=s.high) for o in ops for s in o.samples if alike(o, s)]
+    return [case(o.name, *s.args, torch=double(o, s), low=s.low, high=s.high) for o in ops
+            for s in o.samples if alike(o, s)]
 
 
 def compare(c, seed, value, grads):
@@ -147,4 +155,5 @@ def compare(c, seed, value, grads):
     np.testing.assert_allclose(y.data, value, rtol=c.tol, atol=c.tol, err_msg=where)
     if not c.grad: return
     assert len(ours) == len(grads), where
-    for i, (a, b) in enumerate(zip(ours, grads)): np.testing.assert_allclose(a, b, rtol=c.tol, atol=c.tol, err_msg=f'{where}: gradient of operand {i}')
+    for i, (a, b) in enumerate(zip(ours, grads)):
+        np.testing.assert_allclose(a, b, rtol=c.tol, atol=c.tol, err_msg=f'{where}: gradient of operand {i}')

@@ -1,4 +1,5 @@
-"""Sums, norms and casts are as exact as their number type allows, on each backend and on both sides of the kernels' floors."""
+"""Sums, norms and casts are as exact as their number type allows, on each backend and on both
+sides of the kernels' floors."""
 import bisect
 from fractions import Fraction
 import numpy as np
@@ -27,7 +28,8 @@ def slope(p, y, g=.1):
     return p.grad.numpy()
 
 
-# sums down a tall axis: what the operation gives for n rows, and the right value of every number in it. A tenth n times, one by one in f32, is off by n / 1e8.
+# sums down a tall axis: what the operation gives for n rows, and the right value of every number in
+# it. A tenth n times, one by one in f32, is off by n / 1e8.
 
 TENTH = float(f4(.1))
 half = lambda n: fl.Tensor(np.tile(f4([1, -1]), (n, 1)), 'row col')       # rows that are normalised already
@@ -78,7 +80,8 @@ def taken(n):
 def hinted(n):
     "n teachers give class 1 of one row a tenth."
     x = leaf(0, 1, 2, tags='row d')
-    x.linear_distill(fl.Tensor(f4([[1, 0], [-1, 0]]), 'class d'), np.zeros(n, 'i8'), np.zeros(n, 'i8'), np.full(n, .1, 'f4'), reduction='sum').backward()
+    x.linear_distill(fl.Tensor(f4([[1, 0], [-1, 0]]), 'class d'), np.zeros(n, 'i8'),
+                     np.zeros(n, 'i8'), np.full(n, .1, 'f4'), reduction='sum').backward()
     return -x.grad.numpy()[:, :1]
 
 def window(n):
@@ -98,29 +101,68 @@ def biased(n, f):
     return slope(p, f(full(1, n, 2), p))
 
 TALL = dict(
-    sum=lambda n: full(.1, n, 2).sum('row').numpy(), sum_last=lambda n: full(.1, 2, n).sum('col').numpy(), sum_all=lambda n: full(.1, n // 4, 2, 2, tags='a b c').sum().numpy(),
-    flipped=lambda n: fl.Tensor(np.full((n, 2), .1, 'f4')[::-1], 'row col').sum('row').numpy(), mean=lambda n: full(.1, n, 2).mean('row').numpy() * n,
-    masked_sum=lambda n: full(.1, n, 2).sum('row', mask=full(1, n, 2) > 0).numpy(), masked_mean=lambda n: full(.1, n, 2).mean('row', mask=full(1, n, 2) > 0).numpy() * n,
-    norm_1=lambda n: full(.1, n, 2).norm('row', ord=1).numpy(), norm_2=lambda n: full(.1, n, 2).norm('row').numpy()**2 / TENTH, trace=lambda n: full(.1, 300, 300).trace('row', 'col').numpy() / 300 * n,
-    dot=lambda n: full(.1, n, 2).dot(full(1, n, 2), 'row').numpy(), dot_last=lambda n: full(.1, 2, n).dot(full(1, 2, n), 'col').numpy(),
-    dot_layouts=lambda n: full(.1, n, 2).dot(fl.Tensor(np.ones((2, n), 'f4').T, 'row col'), 'row').numpy(), gemv=lambda n: full(.1, n, 2).dot(full(1, n, tags='row'), 'row').numpy(),
-    gemv_last=lambda n: full(.1, 2, n).dot(full(1, n, tags='col'), 'col').numpy(), dot_all=lambda n: full(.1, n, tags='row').dot(full(1, n, tags='row'), 'row').numpy(),
-    gemm=lambda n: full(.1, n, 2).dot(full(1, n, 3, tags='row out'), 'row').numpy(), gemm_wide=lambda n: full(.1, n // 16, 20).dot(full(16, n // 16, 20, tags='row out'), 'row').numpy(),
-    batched=lambda n: full(.1, 2, 2, n, tags='b m k').dot(full(1, 2, n, 3, tags='b k n'), 'k').numpy(), batched_small=lambda n: full(.1, 400, n // 400, 2, tags='b k m').einsum(full(400, 400, n // 400, 2, tags='b k n'), 'b m n').numpy(),
-    spare=lambda n: full(.1, n, 2).einsum(full(1, 2, tags='col'), 'col').numpy(), matmul=lambda n: full(.1, 2, n, tags='m k').matmul(full(1, n, 2, tags='k n'), 'm n').numpy(),
-    packed=lambda n: full(.1, 1, n, tags='row in').dot(full(1, 2, n, tags='out in').pack(), 'in', out='out').numpy(),
+    sum=lambda n: full(.1, n, 2).sum('row').numpy(),
+    sum_last=lambda n: full(.1, 2, n).sum('col').numpy(),
+    sum_all=lambda n: full(.1, n // 4, 2, 2, tags='a b c').sum().numpy(),
+    flipped=lambda n: fl.Tensor(np.full((n, 2), .1, 'f4')[::-1], 'row col').sum('row').numpy(),
+    mean=lambda n: full(.1, n, 2).mean('row').numpy() * n,
+    masked_sum=lambda n: full(.1, n, 2).sum('row', mask=full(1, n, 2) > 0).numpy(),
+    masked_mean=lambda n: full(.1, n, 2).mean('row', mask=full(1, n, 2) > 0).numpy() * n,
+    norm_1=lambda n: full(.1, n, 2).norm('row', ord=1).numpy(),
+    norm_2=lambda n: full(.1, n, 2).norm('row').numpy()**2 / TENTH,
+    trace=lambda n: full(.1, 300, 300).trace('row', 'col').numpy() / 300 * n,
+    dot=lambda n: full(.1, n, 2).dot(full(1, n, 2), 'row').numpy(),
+    dot_last=lambda n: full(.1, 2, n).dot(full(1, 2, n), 'col').numpy(),
+    dot_layouts=lambda n: full(.1, n, 2).dot(fl.Tensor(np.ones((2, n), 'f4').T, 'row col'),
+                                             'row').numpy(),
+    gemv=lambda n: full(.1, n, 2).dot(full(1, n, tags='row'), 'row').numpy(),
+    gemv_last=lambda n: full(.1, 2, n).dot(full(1, n, tags='col'), 'col').numpy(),
+    dot_all=lambda n: full(.1, n, tags='row').dot(full(1, n, tags='row'), 'row').numpy(),
+    gemm=lambda n: full(.1, n, 2).dot(full(1, n, 3, tags='row out'), 'row').numpy(),
+    gemm_wide=lambda n: full(.1, n // 16, 20).dot(full(16, n // 16, 20, tags='row out'), 'row').numpy(),
+    batched=lambda n: full(.1, 2, 2, n, tags='b m k').dot(full(1, 2, n, 3, tags='b k n'), 'k').numpy(),
+    batched_small=lambda n: full(.1, 400, n // 400, 2, tags='b k m').einsum(
+        full(400, 400, n // 400, 2, tags='b k n'), 'b m n').numpy(),
+    spare=lambda n: full(.1, n, 2).einsum(full(1, 2, tags='col'), 'col').numpy(),
+    matmul=lambda n: full(.1, 2, n, tags='m k').matmul(full(1, n, 2, tags='k n'), 'm n').numpy(),
+    packed=lambda n: full(.1, 1, n, tags='row in').dot(full(1, 2, n, tags='out in').pack(), 'in',
+                                                       out='out').numpy(),
     cosine=lambda n: full(.1, n, 2).cosine_similarity(full(1, n, 2), 'row', 0.).numpy() * TENTH * n,
-    repeat=repeated, broadcast=spread, add=lambda n: biased(n, lambda x, p: x + p), mul=lambda n: biased(n, lambda x, p: x * p), bias_add=lambda n: biased(n, lambda x, p: p.broadcast_to('row col', (n, 2)) + x),
-    prelu=lambda n: -biased(n, lambda x, p: (-x).prelu(p)), scale=lambda n: affine(n, 'scale'), shift=lambda n: affine(n, 'shift'), layer_norm_weight=lambda n: layer(n, 'weight'), layer_norm_bias=lambda n: layer(n, 'bias'),
-    rms_norm_weight=lambda n: biased(n, lambda x, p: x.rms_norm('col', 1e-12, p)), group_norm_weight=lambda n: group(n, 'weight'), group_norm_bias=lambda n: group(n, 'bias'),
-    snake_alpha=lambda n: snake(n, 'alpha') / np.sin(2), snake_inv_b=lambda n: snake(n, 'inv_b') / np.sin(1)**2,
-    conv2d_weight=lambda n: conv(n, 'weight'), conv2d_bias=lambda n: conv(n, 'bias'), conv_transpose1d_weight=lambda n: transposed(n, 'weight'), conv_transpose1d_bias=lambda n: transposed(n, 'bias'),
-    conv1d_weight=lambda n: conv1(n, 1, 2, 3, tags='tap c out'), depthwise_weight=lambda n: conv1(n, 2, 1, tags='c tap'),
-    depthwise_taps=lambda n: full(.1, n, 2, tags='time c').conv1d(full(1, 2, n, tags='c tap'), 'time', 'tap').numpy(), conv1d_taps=lambda n: full(.1, n, 1, tags='time c').conv1d(full(1, n, 1, 1, tags='tap c out'), 'time', 'tap').numpy(),
-    avg_pool2d=window, index_select=rows_of, take_along_axis=taken, index_add=lambda n: fl.zeros('row col', row=3, col=2).index_add('row', np.ones(n, 'i8'), full(.1, n, 2)).numpy()[1], scatter_add=added,
-    segment_sum=lambda n: full(.1, n, 2).segment_sum('row', [0, 7, n]).numpy()[1] * n / (n - 7), linear_distill=hinted,
-    softmax=lambda n: TENTH / full(.1, n, 2).softmax('row').numpy()[:3], log_softmax=lambda n: TENTH * np.exp(-full(.1, n, 2).log_softmax('row').numpy()[:3].astype('f8')), logsumexp=lambda n: np.exp(full(np.log(.1), n, 2).logsumexp('row').numpy().astype('f8')),
-    mse_loss=lambda n: full(np.sqrt(f4(.1)), n, 2).mse_loss(full(0, n, 2), reduction='sum').numpy() / 2, nll_loss=lambda n: -full(.1, n, 2).nll_loss('col', np.zeros(n, 'i8'), reduction='sum').numpy())
+    repeat=repeated, broadcast=spread,
+    add=lambda n: biased(n, lambda x, p: x + p),
+    mul=lambda n: biased(n, lambda x, p: x * p),
+    bias_add=lambda n: biased(n, lambda x, p: p.broadcast_to('row col', (n, 2)) + x),
+    prelu=lambda n: -biased(n, lambda x, p: (-x).prelu(p)),
+    scale=lambda n: affine(n, 'scale'),
+    shift=lambda n: affine(n, 'shift'),
+    layer_norm_weight=lambda n: layer(n, 'weight'),
+    layer_norm_bias=lambda n: layer(n, 'bias'),
+    rms_norm_weight=lambda n: biased(n, lambda x, p: x.rms_norm('col', 1e-12, p)),
+    group_norm_weight=lambda n: group(n, 'weight'),
+    group_norm_bias=lambda n: group(n, 'bias'),
+    snake_alpha=lambda n: snake(n, 'alpha') / np.sin(2),
+    snake_inv_b=lambda n: snake(n, 'inv_b') / np.sin(1)**2,
+    conv2d_weight=lambda n: conv(n, 'weight'),
+    conv2d_bias=lambda n: conv(n, 'bias'),
+    conv_transpose1d_weight=lambda n: transposed(n, 'weight'),
+    conv_transpose1d_bias=lambda n: transposed(n, 'bias'),
+    conv1d_weight=lambda n: conv1(n, 1, 2, 3, tags='tap c out'),
+    depthwise_weight=lambda n: conv1(n, 2, 1, tags='c tap'),
+    depthwise_taps=lambda n: full(.1, n, 2, tags='time c').conv1d(full(1, 2, n, tags='c tap'),
+                                                                  'time', 'tap').numpy(),
+    conv1d_taps=lambda n: full(.1, n, 1, tags='time c').conv1d(full(1, n, 1, 1, tags='tap c out'),
+                                                               'time', 'tap').numpy(),
+    avg_pool2d=window, index_select=rows_of, take_along_axis=taken,
+    index_add=lambda n: fl.zeros('row col', row=3, col=2).index_add('row', np.ones(n, 'i8'),
+                                                                    full(.1, n, 2)).numpy()[1],
+    scatter_add=added,
+    segment_sum=lambda n: full(.1, n, 2).segment_sum('row', [0, 7, n]).numpy()[1] * n / (n - 7),
+    linear_distill=hinted,
+    softmax=lambda n: TENTH / full(.1, n, 2).softmax('row').numpy()[:3],
+    log_softmax=lambda n: TENTH * np.exp(-full(.1, n, 2).log_softmax('row').numpy()[:3].astype('f8')),
+    logsumexp=lambda n: np.exp(full(np.log(.1), n, 2).logsumexp('row').numpy().astype('f8')),
+    mse_loss=lambda n: full(np.sqrt(f4(.1)), n, 2).mse_loss(full(0, n, 2), reduction='sum').numpy() / 2,
+    nll_loss=lambda n: -full(.1, n, 2).nll_loss('col', np.zeros(n, 'i8'), reduction='sum').numpy())
 
 @pytest.mark.parametrize('n', [4800, 1_000_000], ids=['below', 'above'])
 @pytest.mark.parametrize('name', TALL)
@@ -136,21 +178,29 @@ def test_twenty_million_ones(name, either, monkeypatch):
     n = 20_000_000
     ones = lambda: np.ones((n, 1), 'f4')
     p = leaf(1, 1, 1, tags='row col')
-    got = dict(sum=lambda: fl.Tensor(ones(), 'row col').sum('row').numpy(), dot=lambda: fl.Tensor(ones(), 'row col').dot(fl.Tensor(ones(), 'row col'), 'row').numpy(),
-               gemv=lambda: fl.Tensor(ones(), 'row col').dot(fl.ones('row', row=n), 'row').numpy(), repeat=lambda: slope(p, p.repeat('row', n), 1),
+    got = dict(sum=lambda: fl.Tensor(ones(), 'row col').sum('row').numpy(),
+               dot=lambda: fl.Tensor(ones(), 'row col').dot(
+                   fl.Tensor(ones(), 'row col'), 'row').numpy(),
+               gemv=lambda: fl.Tensor(ones(), 'row col').dot(fl.ones('row', row=n), 'row').numpy(),
+               repeat=lambda: slope(p, p.repeat('row', n), 1),
                index_select=lambda: slope(p, p.index_select('row', np.zeros(n, 'i8')), 1))[name]()
     assert got == n
 
 
-# lengths and distances from the mean: what an operation gives for rows of numbers, however large, small or far from 0 these are. The right value is
-# computed in f64 from numbers near 1; what was multiplied by 2**100 on the way in is divided by it again.
+# lengths and distances from the mean: what an operation gives for rows of numbers, however large,
+# small or far from 0 these are. The right value is computed in f64 from numbers near 1; what was
+# multiplied by 2**100 on the way in is divided by it again.
 
 rng = np.random.default_rng(0)
-NUMBERS = dict(plain=rng.standard_normal(16), two=[0, 2], pair=[3, 4, 0, 0], mean=1000 + np.arange(16) / 1000, far=1e6 + np.arange(16), outlier=[1e4, *rng.standard_normal(99)], first=[1e6, *rng.standard_normal(99)], zeros_first=[0, 0, 0, 1, 2])
+NUMBERS = dict(plain=rng.standard_normal(16), two=[0, 2], pair=[3, 4, 0, 0],
+               mean=1000 + np.arange(16) / 1000, far=1e6 + np.arange(16),
+               outlier=[1e4, *rng.standard_normal(99)], first=[1e6, *rng.standard_normal(99)],
+               zeros_first=[0, 0, 0, 1, 2])
 SCALES = [('f4', 0), ('f4', 100), ('f4', -100), ('f4', 120), ('f4', -120), ('f8', 0), ('f8', 664), ('f8', -664)]
 
 def normed(b, g, eps, centred, power=0, ddof=0, out=0, mean=True):
-    "Value and gradient of (b - mean) / (sqrt(sum of squares / n + eps) + out), or of the root alone where g is a number a row; what a gradient of 1 may be at most."
+    """Value and gradient of (b - mean) / (sqrt(sum of squares / n + eps) + out), or of the root
+    alone where g is a number a row; what a gradient of 1 may be at most."""
     n = b.shape[1]
     d = b - b.mean(1, keepdims=True) if centred else b
     near = n - ddof if mean else 1
@@ -161,23 +211,38 @@ def normed(b, g, eps, centred, power=0, ddof=0, out=0, mean=True):
     slope = g / s - d * (g * d).sum(1, keepdims=True) / (s * s * root * near)
     return h, slope - slope.mean(1, keepdims=True) if centred else slope, 1 / s.min()
 
-SPANS = dict(       # operation, right value and gradient, power of the scale in the value
-    norm=(lambda x: x.norm('d'), lambda b, g: normed(b, g, 0, False, mean=False), 1), std=(lambda x: x.std('d'), lambda b, g: normed(b, g, 0, True), 1), std_1=(lambda x: x.std('d', ddof=1), lambda b, g: normed(b, g, 0, True, ddof=1), 1),
-    rms_norm=(lambda x: x.rms_norm('d', eps=0), lambda b, g: normed(b, g, 0, False), 0), layer_norm=(lambda x: x.layer_norm('d', eps=0), lambda b, g: normed(b, g, 0, True), 0),
-    rms_norm_weight=(lambda x: x.rms_norm('d', eps=0, weight=ones_like_row(x)), lambda b, g: normed(b, g, 0, False), 0),
-    standardize=(lambda x: x.standardize('d', ddof=1), lambda b, g: normed(b, g, 0, True, ddof=1), 0), standardize_inside=(lambda x: x.standardize('d', eps_mode='inside_sqrt'), lambda b, g: normed(b, g, 0, True), 0),
-    group_norm=(lambda x: x.permute('d t').group_norm('t', x.size('t'), eps=0).permute('t d'), lambda b, g: normed(b, g, 0, True), 0),
-    l2_normalize=(lambda x: x.l2_normalize('d', eps=0), lambda b, g: normed(b, g, 0, False, mean=False), 0))
+SPANS = dict(
+    # operation, right value and gradient, power of the scale in the value
+    norm=(lambda x: x.norm('d'), lambda b, g: normed(b, g, 0, False, mean=False), 1),
+    std=(lambda x: x.std('d'), lambda b, g: normed(b, g, 0, True), 1),
+    std_1=(lambda x: x.std('d', ddof=1), lambda b, g: normed(b, g, 0, True, ddof=1), 1),
+    rms_norm=(lambda x: x.rms_norm('d', eps=0), lambda b, g: normed(b, g, 0, False), 0),
+    layer_norm=(lambda x: x.layer_norm('d', eps=0), lambda b, g: normed(b, g, 0, True), 0),
+    rms_norm_weight=(lambda x: x.rms_norm('d', eps=0, weight=ones_like_row(x)),
+                     lambda b, g: normed(b, g, 0, False),
+                     0),
+    standardize=(lambda x: x.standardize('d', ddof=1), lambda b, g: normed(b, g, 0, True, ddof=1), 0),
+    standardize_inside=(lambda x: x.standardize('d', eps_mode='inside_sqrt'),
+                        lambda b, g: normed(b, g, 0, True), 0),
+    group_norm=(lambda x: x.permute('d t').group_norm('t', x.size('t'), eps=0).permute('t d'),
+                lambda b, g: normed(b, g, 0, True),
+                0),
+    l2_normalize=(lambda x: x.l2_normalize('d', eps=0),
+                  lambda b, g: normed(b, g, 0, False, mean=False), 0))
 
 def ones_like_row(x): return fl.Tensor(np.ones(x.size('d'), x.data.dtype), 'd')
 
-def close(got, want, tol, scale=0): np.testing.assert_allclose(got, want, rtol=tol, atol=tol * max(np.abs(want).max(), scale))
+def close(got, want, tol, scale=0):
+    np.testing.assert_allclose(got, want, rtol=tol, atol=tol * max(np.abs(want).max(), scale))
 
-@pytest.mark.parametrize('kind,dtype,power', [(k, t, p) for k in NUMBERS for t, p in SCALES if abs(p) != 120 or k in ('plain', 'two', 'pair')])
+@pytest.mark.parametrize('kind,dtype,power', [(k, t, p) for k in NUMBERS for t, p in SCALES
+                                              if abs(p) != 120 or k in ('plain', 'two', 'pair')])
 @pytest.mark.parametrize('name', SPANS)
 def test_lengths_and_distances(name, kind, dtype, power, backend):
     op, right, grows = SPANS[name]
-    for rows, repeat in ((3, 1), (2, 40_000 // len(NUMBERS[kind])) if dtype == 'f4' and power in (0, 100) and name in ('std', 'norm', 'layer_norm') else (1, 7)):
+    for rows, repeat in ((3, 1),
+                         (2, 40_000 // len(NUMBERS[kind])) if dtype == 'f4' and power in (0, 100)
+                         and name in ('std', 'norm', 'layer_norm') else (1, 7)):
         a = np.tile(np.asarray(NUMBERS[kind], 'f4').astype(dtype), (rows, repeat))
         for tags in ('t d', 'd t'):
             x = fl.param(np.ldexp(a if tags == 't d' else a.T, power).astype(dtype), tags)
@@ -187,7 +252,9 @@ def test_lengths_and_distances(name, kind, dtype, power, backend):
             value, slope, most = right(a.astype('f8'), g if y.tags in (('t',), ('t', 'd')) else g.T)
             tol = (5e-6 if repeat < 1000 else 2e-5) if dtype == 'f4' else 1e-9
             close(np.ldexp(y.numpy().astype('f8'), -power * grows) if y.tags != ('d', 't') else y.numpy().T, value, tol)
-            close(np.ldexp((x.grad.numpy() if tags == 't d' else x.grad.numpy().T).astype('f8'), power * (1 - grows)), slope, tol, most)
+            close(np.ldexp((x.grad.numpy() if tags == 't d' else x.grad.numpy().T).astype('f8'),
+                           power * (1 - grows)),
+                  slope, tol, most)
 
 
 @pytest.mark.parametrize('dtype,power', [(t, p) for t, p in SCALES if p >= 0 or abs(p) < 120])
@@ -203,7 +270,9 @@ def test_cosine_similarity(dtype, power, other, backend):
     a, b = a.astype(dtype).astype('f8'), b.astype(dtype).astype('f8')
     lengths = [np.sqrt((v * v).sum(1, keepdims=True)) for v in (a, b)]
     u, v = a / lengths[0], b / lengths[1]
-    want = u @ v.T, (v.sum(0) - u * (u @ v.T).sum(1, keepdims=True)) / lengths[0], (u.sum(0) - v * (u @ v.T).sum(0)[:, None]) / lengths[1]
+    want = (u @ v.T,
+            (v.sum(0) - u * (u @ v.T).sum(1, keepdims=True)) / lengths[0],
+            (u.sum(0) - v * (u @ v.T).sum(0)[:, None]) / lengths[1])
     got = run(np.ldexp(a, power).astype(dtype), np.ldexp(b, power * other).astype(dtype))
     for x, y, p in zip(got, want, (0, power, power * other)): close(np.ldexp(x, p), y, 1e-6 if dtype == 'f4' else 1e-12)
 
@@ -216,15 +285,22 @@ def test_cosine_similarity_keeps_its_least_product(backend):
     near(C(3e-30, 4e-30).cosine_similarity(C(3e-10, 4e-10), 'd', 1.), 0)
 
 
-CONSTANT = dict(layer_norm=lambda x: x.layer_norm('d'), layer_norm_weight=lambda x: x.layer_norm('d', weight=ones_like_row(x), bias=ones_like_row(x) * 0), standardize=lambda x: x.standardize('d', eps=1e-5), standardize_ddof=lambda x: x.standardize('d', ddof=1, eps=1e-5),
-                standardize_inside=lambda x: x.standardize('d', eps=1e-5, eps_mode='inside_sqrt'), group_norm=lambda x: x.permute('d t').group_norm('t', x.size('t')).permute('t d'))
+CONSTANT = dict(layer_norm=lambda x: x.layer_norm('d'),
+                layer_norm_weight=lambda x: x.layer_norm('d', weight=ones_like_row(x),
+                                                         bias=ones_like_row(x) * 0),
+                standardize=lambda x: x.standardize('d', eps=1e-5),
+                standardize_ddof=lambda x: x.standardize('d', ddof=1, eps=1e-5),
+                standardize_inside=lambda x: x.standardize('d', eps=1e-5, eps_mode='inside_sqrt'),
+                group_norm=lambda x: x.permute('d t').group_norm('t', x.size('t')).permute('t d'))
 EPS = dict(standardize=1e-5, standardize_ddof=1e-5)
 
-@pytest.mark.parametrize('value,n', [(7, 3), (10000.3, 7), (1000.1, 3), (.1, 200), (-3e30, 5), (1e-30, 1000), (16777215, 40_000), (0, 33)])
+@pytest.mark.parametrize('value,n', [(7, 3), (10000.3, 7), (1000.1, 3), (.1, 200), (-3e30, 5),
+                                     (1e-30, 1000), (16777215, 40_000), (0, 33)])
 @pytest.mark.parametrize('dtype', ['f4', 'f8'])
 @pytest.mark.parametrize('name', CONSTANT)
 def test_constant_rows(name, value, n, dtype, backend):
-    "They have no spread: the result is exactly 0, and the gradient is what arrives less its mean, over what eps leaves to divide by."
+    """They have no spread: the result is exactly 0, and the gradient is what arrives less its
+    mean, over what eps leaves to divide by."""
     x = fl.param(np.full((3, n), value, dtype), 't d')
     y = CONSTANT[name](x)
     assert (y.numpy() == 0).all()
@@ -260,36 +336,44 @@ def test_mean_of_some_whole_numbers(backend):
 def test_weights_beyond_the_largest_sum():
     "A hundred draws from weights whose sum is infinite are those of the same shares."
     for replacement in (True, False):
-        draw = lambda w: fl.Tensor(w, 'row class', dtype='f64').multinomial('class', 'draw', 3 if not replacement else 100, seed=5, replacement=replacement).tolist()
+        draw = lambda w: fl.Tensor(w, 'row class', dtype='f64').multinomial(
+            'class', 'draw', 3 if not replacement else 100, seed=5, replacement=replacement).tolist()
         shares = np.array([[1., 1, .5, 0, .25], [1, 0, 1, 1, 1]])
         assert draw(shares * 1.5e308) == draw(shares)
-    assert sorted(fl.Tensor([1e308, 1e308, 1e-320], 'd', dtype='f64').multinomial('d', 'draw', 3, replacement=False).tolist()) == [0, 1, 2]
+    assert sorted(fl.Tensor([1e308, 1e308, 1e-320], 'd', dtype='f64').multinomial(
+                      'd', 'draw', 3, replacement=False).tolist()) == [0, 1, 2]
 
 
 # quantised blocks
 
-@pytest.mark.parametrize('name', ['q4_0', 'q5_0', 'q8_0', 'q4_1', 'q5_1', 'q8_1', 'q4_k', 'q5_k', 'q6_k', 'q8_k', 'q2_0', 'tq2_0'])
+@pytest.mark.parametrize('name', ['q4_0', 'q5_0', 'q8_0', 'q4_1', 'q5_1', 'q8_1', 'q4_k', 'q5_k',
+                                  'q6_k', 'q8_k', 'q2_0', 'tq2_0'])
 def test_scales_of_zeros(name):
     "+0, but for the quotient of 0 and a negative number that gguf writes too."
     f = fl.block_formats[name]
     b = fl.Tensor(np.zeros(256, 'f4'), 'i').to(name).blocks.reshape(-1, f.bytes)
     if name in ('q4_0', 'q5_0'): assert (b[:, :2] == [0, 128]).all()
-    elif name in ('q8_0', 'q4_1', 'q5_1', 'q8_1', 'q4_k', 'q5_k', 'q8_k', 'q2_0'): assert (b[:, :2 if name in ('q8_0', 'q2_0') else 4] == 0).all()
+    elif name in ('q8_0', 'q4_1', 'q5_1', 'q8_1', 'q4_k', 'q5_k', 'q8_k', 'q2_0'):
+        assert (b[:, :2 if name in ('q8_0', 'q2_0') else 4] == 0).all()
     else: assert (b[:, -2:] == 0).all()
 
 def test_a_sum_that_f16_cannot_hold():
     whole = lambda v: fl.Tensor(np.full(64, v, 'f4'), 'i')
     with pytest.raises(fl.NonFiniteValue, match='sum of a block'): whole(3e4).to('q8_1')
     np.testing.assert_allclose(whole(2040).to('q8_1').to('f32').numpy(), 2040, rtol=1e-3)      # 32 of them are 65280
-    np.testing.assert_allclose(fl.Tensor(np.tile(f4([3e4, -3e4]), 32), 'i').to('q8_1').to('f32').numpy()[:2], [3e4, -3e4], rtol=1e-3)
+    np.testing.assert_allclose(
+        fl.Tensor(np.tile(f4([3e4, -3e4]), 32), 'i').to('q8_1').to('f32').numpy()[:2],
+        [3e4, -3e4], rtol=1e-3)
 
 
-# casts: to the nearest number of the short type, of two equally near ones to the even one; the right value is found among all there are, in fractions
+# casts: to the nearest number of the short type, of two equally near ones to the even one; the
+# right value is found among all there are, in fractions
 
 SHORT = ['f16', 'bf16', 'f8_e4m3', 'f8_e5m2']
 
 def numbers_of(name):
-    "The finite numbers of a type from 0 up, by their bits, and the number that would come next: what rounds to it overflows."
+    """The finite numbers of a type from 0 up, by their bits, and the number that would come next:
+    what rounds to it overflows."""
     kind = fl.Tensor([1.], 'd').to(name).data.dtype
     bits = np.arange(1 << 8 * kind.itemsize - 1).astype(f'u{kind.itemsize}')
     with np.errstate(all='ignore'): v = bits.view(kind).astype('f8')
@@ -307,7 +391,15 @@ def halfway(known, draws):
     "Numbers at, just below and just above the middle of two neighbours, and others."
     i = draws.integers(0, len(known) - 1, 400)
     middle = np.array([float((known[k] + known[k + 1]) / 2) for k in i])
-    return np.concatenate([middle, np.nextafter(middle, 0), np.nextafter(middle, np.inf), middle * (1 + 2.**-40), middle * (1 - 2.**-30), draws.uniform(0, 1, 400) * middle, np.exp2(draws.uniform(-160, 140, 400)), [0, 5e-324, 1e300, np.inf, 2.**-150, 2.**-149, 464, 465, 1 + 2.**-8 + 2.**-40, 1 + 2.**-4 + 2.**-40]])
+    return np.concatenate([middle,
+                           np.nextafter(middle, 0),
+                           np.nextafter(middle, np.inf),
+                           middle * (1 + 2.**-40),
+                           middle * (1 - 2.**-30),
+                           draws.uniform(0, 1, 400) * middle,
+                           np.exp2(draws.uniform(-160, 140, 400)),
+                           [0, 5e-324, 1e300, np.inf, 2.**-150, 2.**-149, 464, 465,
+                            1 + 2.**-8 + 2.**-40, 1 + 2.**-4 + 2.**-40]])
 
 @pytest.mark.parametrize('name', SHORT)
 @pytest.mark.parametrize('source', ['f64', 'f32', 'i64', 'i32', 'i16', 'u16', 'i8', 'u8'])
@@ -326,7 +418,9 @@ def test_casts_round_once(name, source):
     bits = f'u{kind.itemsize}'
     for sign in (1, -1) if source[0] != 'u' else (1,):
         b, y = a * a.dtype.type(sign), fl.Tensor(a * a.dtype.type(sign), 'd').to(name)
-        for got in (y.data, fl.Tensor(b, 'd', name).data, fl.Tensor(b.tolist(), 'd', name).data if source in ('f64', 'i64') else y.data):
+        for got in (y.data,
+                    fl.Tensor(b, 'd', name).data,
+                    fl.Tensor(b.tolist(), 'd', name).data if source in ('f64', 'i64') else y.data):
             got = got.view(bits).astype('i8')
             assert (got & (1 << 8 * kind.itemsize - 1) - 1 == want).all()
             assert ((got >> 8 * kind.itemsize - 1 == 1) == np.signbit(b.astype('f8'))).all()
@@ -335,11 +429,14 @@ def test_casts_of_what_is_no_number():
     for name in SHORT:
         y = fl.Tensor(np.array([np.nan, np.inf, -np.inf]), 'd').to(name).to('f32').numpy()
         assert np.isnan(y[0]) and (np.isnan(y[1:]).all() if name == 'f8_e4m3' else y[1:].tolist() == [np.inf, -np.inf])
-    assert fl.Tensor(1 + 2.**-8 + 2.**-40, dtype='f64').to('bf16').item() == 1.0078125 == fl.full('d', 1 + 2.**-8 + 2.**-40, d=1, dtype='bf16').item()
+    assert fl.Tensor(1 + 2.**-8 + 2.**-40, dtype='f64').to('bf16').item() == 1.0078125 == fl.full(
+        'd', 1 + 2.**-8 + 2.**-40, d=1, dtype='bf16').item()
 
 def test_whole_numbers_as_f32():
-    v = np.concatenate([np.random.default_rng(2).integers(-2**63, 2**63 - 1, 2000), [2**24 + 1, 2**24 + 3, 2**30 + 2**6 + 1, 2**53 + 1, -2**63, 2**63 - 1]])
-    known = lambda n: float(f4(n)) if abs(n) < 2**24 else (lambda s: round(Fraction(n, s)) * s)(2**max(0, abs(n).bit_length() - 24))
+    v = np.concatenate([np.random.default_rng(2).integers(-2**63, 2**63 - 1, 2000),
+                        [2**24 + 1, 2**24 + 3, 2**30 + 2**6 + 1, 2**53 + 1, -2**63, 2**63 - 1]])
+    known = lambda n: float(f4(n)) if abs(n) < 2**24 else (lambda s: round(Fraction(n, s)) * s)(
+        2**max(0, abs(n).bit_length() - 24))
     assert fl.Tensor(v, 'd').to('f32').tolist() == [float(known(n)) for n in v.tolist()]
 
 @pytest.mark.parametrize('name', ['f16', 'bf16'])

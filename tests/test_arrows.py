@@ -1,4 +1,5 @@
-"""Arrows run one way: no module imports one that stands later, and a chapter imports no later chapter. DESIGN says why."""
+"""Arrows run one way: no module imports one that stands later, and a chapter imports no later
+chapter. DESIGN says why."""
 import ast, json, re
 from pathlib import Path
 import pytest
@@ -8,7 +9,8 @@ HOME = Path(fl.__file__).parent
 ROOT = HOME.parent
 
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
-ORDER = """_before_numpy colors elsewhere errors modes tags dtypes show kernels tensor arguments misuse autograd checks graph contraction_trace
+ORDER = """_before_numpy colors elsewhere errors modes tags dtypes show kernels
+           tensor arguments misuse autograd checks graph contraction_trace
            ops registry_table exercises __main__ __init__""".split()
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
@@ -23,7 +25,8 @@ def chapters():
 
 
 def modules():
-    return {'.'.join(p.relative_to(HOME).with_suffix('').parts): p for p in HOME.rglob('*.py') if p.name != '_modidx.py'}
+    return {'.'.join(p.relative_to(HOME).with_suffix('').parts): p
+            for p in HOME.rglob('*.py') if p.name != '_modidx.py'}
 
 
 def imported(path, name):
@@ -57,7 +60,8 @@ def test_no_module_imports_a_later_one(name):
 
 
 def test_operations_are_registered_in_the_order_of_their_chapters():
-    made = list(dict.fromkeys(o.module.removeprefix('fucinalib.') for o in fl.registry.values() if o.module.startswith('fucinalib.ops')))
+    made = list(dict.fromkeys(o.module.removeprefix('fucinalib.') for o in fl.registry.values()
+                              if o.module.startswith('fucinalib.ops')))
     assert made == sorted(made, key=PAGES.get)
 
 

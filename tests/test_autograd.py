@@ -1,4 +1,5 @@
-"""The engine: every path counted once, nothing kept too long, nothing run twice, and a mistake named where it was made."""
+"""The engine: every path counted once, nothing kept too long, nothing run twice, and a mistake
+named where it was made."""
 import gc, threading, time, weakref
 import numpy as np
 import pytest
@@ -69,8 +70,13 @@ def test_what_is_kept():
     early, total = run(lambda l: l.item())
     assert early() is None
 
-@pytest.mark.parametrize('arrays,f', [(0, lambda x: x.sum('r')), (0, lambda x: x.mean('r')), (0, lambda x: x.neg()), (0, lambda x: x * 2.), (0, lambda x: x + x), (0, lambda x: x.cumsum('c')), (0, lambda x: x.permute('c r')),
-                                      (1, lambda x: x.relu()), (1, lambda x: x.exp()), (1, lambda x: x.tanh()), (1, lambda x: x.sigmoid()), (1, lambda x: x.sqrt()), (1, lambda x: x.square()), (1, lambda x: x.softmax('c'))])
+@pytest.mark.parametrize('arrays,f',
+                         [(0, lambda x: x.sum('r')), (0, lambda x: x.mean('r')),
+                          (0, lambda x: x.neg()), (0, lambda x: x * 2.), (0, lambda x: x + x),
+                          (0, lambda x: x.cumsum('c')), (0, lambda x: x.permute('c r')),
+                          (1, lambda x: x.relu()), (1, lambda x: x.exp()), (1, lambda x: x.tanh()),
+                          (1, lambda x: x.sigmoid()), (1, lambda x: x.sqrt()),
+                          (1, lambda x: x.square()), (1, lambda x: x.softmax('c'))])
 def test_rules_keep_what_they_need(arrays, f):
     "In whole arrays of the operand's size."
     from fucinalib.graph import held
@@ -103,7 +109,9 @@ def test_seed():
     (y * 1.).backward(C([[1., 2.], [3., 4.]], 'c r'))       # met by name
     assert y.grad.tolist() == [[1, 3], [2, 4]]
 
-@pytest.mark.parametrize('kind,seed', [(MissingOutputGradient, None), (ShapeMismatch, [1.]), (ShapeMismatch, 1.), (ShapeMismatch, C([1., 1.], 'e')), (InvalidShape, []), (DTypeError, ['a', 'b'])])
+@pytest.mark.parametrize('kind,seed', [(MissingOutputGradient, None), (ShapeMismatch, [1.]),
+                                       (ShapeMismatch, 1.), (ShapeMismatch, C([1., 1.], 'e')),
+                                       (InvalidShape, []), (DTypeError, ['a', 'b'])])
 def test_wrong_seed(kind, seed):
     y = V([1., 2.], 'd') * 2.
     with pytest.raises(kind, match='help:|gradient has'): y.backward(seed)
@@ -200,8 +208,11 @@ def broken(rule):
     def broken(x:fl.Tensor): return x.data * 1, x.tags, (rule,)
     return broken(V([1., 2.], 'd')).sum()
 
-@pytest.mark.parametrize('kind,rule', [(GradientShapeMismatch, lambda g: g.sum()), (GradientShapeMismatch, lambda g: g[None]), (GradientShapeMismatch, lambda g: g.astype('f8')),
-                                       (MissingBackwardGradient, lambda g: None), (GradError, lambda g: 1 / 0)])
+@pytest.mark.parametrize('kind,rule',
+                         [(GradientShapeMismatch, lambda g: g.sum()),
+                          (GradientShapeMismatch, lambda g: g[None]),
+                          (GradientShapeMismatch, lambda g: g.astype('f8')),
+                          (MissingBackwardGradient, lambda g: None), (GradError, lambda g: 1 / 0)])
 def test_bad_rule(kind, rule):
     with pytest.raises(kind, match='broken'): broken(rule).backward()
 
@@ -251,7 +262,8 @@ def test_checkpoint_corners():
 def test_gradcheck_finds_a_wrong_rule():
     @fl.custom_vjp
     def wrong(x:fl.Tensor): return x.data ** 3, x.tags, (lambda g: g * x.data ** 2,)
-    with pytest.raises(GradientMismatch, match='d=1.*the rule says 4, differences say 12'): fl.gradcheck(lambda x: wrong(x).sum(), C([0., 2.], 'd'))
+    with pytest.raises(GradientMismatch, match='d=1.*the rule says 4, differences say 12'):
+        fl.gradcheck(lambda x: wrong(x).sum(), C([0., 2.], 'd'))
 
 def test_gradcheck_refuses():
     with pytest.raises(NoGradientGraph): fl.gradcheck(lambda x: x, C([1, 2], 'd'))
@@ -281,9 +293,13 @@ def test_keywords_record_too():
 
 def test_misfits_are_named():
     x = C([1., 2.], 'd')
-    for call, words in ((lambda: fl.add([1.], x), "add: x is a list, not a tensor"), (lambda: fl.relu(np.ones((2, 2))), r"Tensor\(x, 'row col'\)"),
-                        (lambda: x.topk('d', '1'), "topk: k is '1'"), (lambda: x.softmax(''), 'softmax'), (lambda: fl.concat([x, 3], 'd'), 'concat wants'),
-                        (lambda: x.layer_norm('d', eps='1'), "eps is '1'"), (lambda: fl.band_mask(fl.Tensor([1.], 'd', 'f16')), 'help:')):
+    for call, words in ((lambda: fl.add([1.], x), "add: x is a list, not a tensor"),
+                        (lambda: fl.relu(np.ones((2, 2))), r"Tensor\(x, 'row col'\)"),
+                        (lambda: x.topk('d', '1'), "topk: k is '1'"),
+                        (lambda: x.softmax(''), 'softmax'),
+                        (lambda: fl.concat([x, 3], 'd'), 'concat wants'),
+                        (lambda: x.layer_norm('d', eps='1'), "eps is '1'"),
+                        (lambda: fl.band_mask(fl.Tensor([1.], 'd', 'f16')), 'help:')):
         with pytest.raises(fl.FucinaError, match=words): call()
     def own(x:fl.Tensor, k): raise KeyError('a fault of the rule itself')
     with pytest.raises(KeyError): fl.custom_vjp(own)(x, 3)

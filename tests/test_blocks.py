@@ -13,8 +13,11 @@ READ = [k.split('.')[0] for k in GOLDEN if k.endswith('.blocks')]
 WRITTEN = [n for n, f in block_formats.items() if f.write]
 WEIGHTS = [n for n, f in block_formats.items() if f.activation]
 PLAIN = [n for n in WRITTEN if block_formats[n].activation]
-SIZES = dict(q1_0=(128, 18), q2_0=(128, 34), q4_0=(32, 18), q4_1=(32, 20), q5_0=(32, 22), q5_1=(32, 24), q8_0=(32, 34), q8_1=(32, 36), q2_k=(256, 84), q3_k=(256, 110), q4_k=(256, 144), q5_k=(256, 176),
-             q6_k=(256, 210), q8_k=(256, 292), iq1_s=(256, 50), iq1_m=(256, 56), iq2_xxs=(256, 66), iq2_xs=(256, 74), iq2_s=(256, 82), iq3_xxs=(256, 98), iq3_s=(256, 110), iq4_nl=(32, 18),
+SIZES = dict(q1_0=(128, 18), q2_0=(128, 34), q4_0=(32, 18), q4_1=(32, 20), q5_0=(32, 22),
+             q5_1=(32, 24), q8_0=(32, 34), q8_1=(32, 36), q2_k=(256, 84), q3_k=(256, 110),
+             q4_k=(256, 144), q5_k=(256, 176),
+             q6_k=(256, 210), q8_k=(256, 292), iq1_s=(256, 50), iq1_m=(256, 56), iq2_xxs=(256, 66),
+             iq2_xs=(256, 74), iq2_s=(256, 82), iq3_xxs=(256, 98), iq3_s=(256, 110), iq4_nl=(32, 18),
              iq4_xs=(256, 136), tq1_0=(256, 54), tq2_0=(256, 66), mxfp4=(32, 17), nvfp4=(64, 36))
 
 
@@ -42,7 +45,9 @@ def half_scales(f, n, seed=0):
 def test_table():
     assert {n: (f.elems, f.bytes) for n, f in block_formats.items()} == SIZES and len(SIZES) == 27
     assert set(WRITTEN) == set('q2_0 q4_0 q4_1 q5_0 q5_1 q8_0 q8_1 q4_k q5_k q6_k q8_k tq2_0'.split())
-    assert {n: f.activation for n, f in block_formats.items() if f.elems == 256 and f.activation != 'q8_k'} == {'q8_k': None}
+    assert (
+        {n: f.activation for n, f in block_formats.items() if f.elems == 256 and f.activation != 'q8_k'}
+        == {'q8_k': None})
     assert repr(block_formats).count('\n') == 27 and '<table>' in block_formats._repr_html_()
     for f in block_formats.values(): assert f.doc and len(f._repr_html_()) < 6000
 
@@ -102,7 +107,8 @@ def test_writes_what_gguf_writes(name):
 
 
 # relative error on normal numbers: what this method reaches, with a little room
-ERRORS = dict(q2_0=.8, q4_0=.09, q4_1=.08, q5_0=.045, q5_1=.04, q8_0=.0056, q8_1=.0056, q4_k=.074, q5_k=.038, q6_k=.018, q8_k=.0072, tq2_0=.83)
+ERRORS = dict(q2_0=.8, q4_0=.09, q4_1=.08, q5_0=.045, q5_1=.04, q8_0=.0056, q8_1=.0056, q4_k=.074,
+              q5_k=.038, q6_k=.018, q8_k=.0072, tq2_0=.83)
 
 @pytest.mark.parametrize('name', WRITTEN)
 def test_round_trip(name):
@@ -133,7 +139,9 @@ def test_round_trip_bounds(name, scale):
 def test_k_formats_beat_their_parts(name):
     "The search is worth it: better than the plain format with as many bits a code."
     x = numbers(64, 256, size=1.)
-    miss = lambda n: np.linalg.norm(block_formats[n].floats(block_formats[n].write(x.reshape(-1, block_formats[n].elems))).reshape(x.shape) - x)
+    miss = lambda n: np.linalg.norm(
+        block_formats[n].floats(
+            block_formats[n].write(x.reshape(-1, block_formats[n].elems))).reshape(x.shape) - x)
     assert miss(name) < .9 * miss({'q4_k': 'q4_0', 'q6_k': 'q5_0'}[name])
 
 
@@ -152,12 +160,15 @@ def test_refuses_to_write(name):
         x = numbers(2, 256)
         x[1, 7] = bad
         with pytest.raises(fl.NonFiniteValue, match='NaN or inf'): Tensor(x, 'row d').to(name)
-    for call, kind in ((lambda: Tensor(numbers(2, 100), 'row d').to(name), fl.InvalidShape), (lambda: Tensor(np.ones((2, 256), 'i8'), 'row d').to(name), fl.DTypeError),
-                       (lambda: param(numbers(2, 256), 'row d').to(name), fl.GradientCastUnsupported), (lambda: Tensor(1.).to(name), fl.InvalidShape)):
+    for call, kind in ((lambda: Tensor(numbers(2, 100), 'row d').to(name), fl.InvalidShape),
+                       (lambda: Tensor(np.ones((2, 256), 'i8'), 'row d').to(name), fl.DTypeError),
+                       (lambda: param(numbers(2, 256), 'row d').to(name), fl.GradientCastUnsupported),
+                       (lambda: Tensor(1.).to(name), fl.InvalidShape)):
         with pytest.raises(kind, match='help:'): call()
     with fl.no_grad(): assert param(numbers(2, 256), 'row d').to(name).dtype == name
     if name != 'q8_k':
-        with pytest.raises(fl.NonFiniteValue, match='range of f16'): Tensor(np.full((1, 256), 3e37, 'f4'), 'row d').to(name)
+        with pytest.raises(fl.NonFiniteValue, match='range of f16'):
+            Tensor(np.full((1, 256), 3e37, 'f4'), 'row d').to(name)
 
 
 def test_only_read():
@@ -172,7 +183,8 @@ def test_writes_other_reals(dtype):
     np.testing.assert_array_equal(x.to('q8_0').blocks, x.to('f32').to('q8_0').blocks)
 
 
-@pytest.mark.parametrize('lay', [np.asfortranarray, lambda a: np.repeat(a, 2, 1)[:, ::2], lambda a: a[::-1].copy()[::-1], lambda a: a.T.copy().T])
+@pytest.mark.parametrize('lay', [np.asfortranarray, lambda a: np.repeat(a, 2, 1)[:, ::2],
+                                 lambda a: a[::-1].copy()[::-1], lambda a: a.T.copy().T])
 def test_writes_from_any_layout(lay):
     x = numbers(4, 256)
     np.testing.assert_array_equal(Tensor(lay(x), 'row d').to('q4_k').blocks, Tensor(x, 'row d').to('q4_k').blocks)
@@ -182,8 +194,12 @@ def test_writes_from_any_layout(lay):
 
 def test_construction():
     b = some('q4_0', 3, 64).blocks
-    for q in (BlockTensor(b, 'q4_0', 'out in'), BlockTensor(b.reshape(3, -1), 'q4_0', 'out in'), BlockTensor(b.tobytes(), 'q4_0', 'out in', (3, 64)), BlockTensor(b.view('i1'), 'q4_0', 'out in')):
-        assert q.tags == ('out', 'in') and q.shape == (3, 64) and q.sizes == {'out': 3, 'in': 64} and q.ndim == 2 and q.dtype == 'q4_0' and q.numel == 192 and q.nbytes == 108
+    for q in (BlockTensor(b, 'q4_0', 'out in'),
+              BlockTensor(b.reshape(3, -1), 'q4_0', 'out in'),
+              BlockTensor(b.tobytes(), 'q4_0', 'out in', (3, 64)),
+              BlockTensor(b.view('i1'), 'q4_0', 'out in')):
+        assert q.tags == ('out', 'in') and q.shape == (3, 64) and q.sizes == {'out': 3, 'in': 64}
+        assert q.ndim == 2 and q.dtype == 'q4_0' and q.numel == 192 and q.nbytes == 108
         np.testing.assert_array_equal(q.blocks, b)
     assert np.shares_memory(BlockTensor(b, 'q4_0', 'out in').blocks, b)
     assert not q.requires_grad and q.node is None and q.size('in') == 64 and q.axis('in') == 1
@@ -191,12 +207,19 @@ def test_construction():
     assert BlockTensor(still, 'q4_0', 'out in').to('f32').shape == (3, 64)
 
 
-@pytest.mark.parametrize('make,kind', [
-    (lambda b: BlockTensor(b, 'q4_0', 'out'), fl.InvalidShape), (lambda b: BlockTensor(b, 'q5_0', 'out in'), fl.InvalidShape), (lambda b: BlockTensor(b.reshape(-1), 'q4_0', 'out in'), fl.InvalidShape),
-    (lambda b: BlockTensor(b, 'f32', 'out in'), fl.DTypeError), (lambda b: BlockTensor(b, 'q4', 'out in'), fl.DTypeError), (lambda b: BlockTensor(b.astype('f4'), 'q4_0', 'out in'), fl.DTypeError),
-    (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (3, 96)), fl.InvalidDataLength), (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (3, 40)), fl.InvalidShape),
-    (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (192,)), fl.InvalidShape), (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (0, 64)), fl.InvalidShape),
-    (lambda b: BlockTensor(b, 'q4_0', 'out out'), fl.TagError)])
+@pytest.mark.parametrize(
+    'make,kind', [
+        (lambda b: BlockTensor(b, 'q4_0', 'out'), fl.InvalidShape),
+        (lambda b: BlockTensor(b, 'q5_0', 'out in'), fl.InvalidShape),
+        (lambda b: BlockTensor(b.reshape(-1), 'q4_0', 'out in'), fl.InvalidShape),
+        (lambda b: BlockTensor(b, 'f32', 'out in'), fl.DTypeError),
+        (lambda b: BlockTensor(b, 'q4', 'out in'), fl.DTypeError),
+        (lambda b: BlockTensor(b.astype('f4'), 'q4_0', 'out in'), fl.DTypeError),
+        (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (3, 96)), fl.InvalidDataLength),
+        (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (3, 40)), fl.InvalidShape),
+        (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (192,)), fl.InvalidShape),
+        (lambda b: BlockTensor(b.tobytes(), 'q4_0', 'out in', (0, 64)), fl.InvalidShape),
+        (lambda b: BlockTensor(b, 'q4_0', 'out out'), fl.TagError)])
 def test_construction_faults(make, kind):
     with pytest.raises(kind, match='help:'): make(some('q4_0', 3, 64).blocks)
 
@@ -218,20 +241,31 @@ def test_index_select():
     for at in ([3, 0, 3], np.array([6]), Tensor([1, 2], 'i'), range(7)):
         np.testing.assert_array_equal(q.index_select('out', at), want[np.asarray(getattr(at, 'data', at))])
     assert q.index_select('out', [1], out='token').tags == ('token', 'in')
-    for call, kind in ((lambda: q.index_select('in', [0]), fl.TagError), (lambda: q.index_select('out', [7]), fl.IndexOutOfBounds), (lambda: q.index_select('out', [-1]), fl.IndexOutOfBounds),
-                       (lambda: q.index_select('out', []), fl.InvalidShape), (lambda: q.index_select('out', [.5]), fl.DTypeError), (lambda: q.index_select('out', [[0]]), fl.InvalidShape),
-                       (lambda: q.index_select('row', [0]), fl.TagError), (lambda: q.index_select('out', [0], out='in'), fl.TagError),
-                       (lambda: tensor('e out in', 2, 2, 256).to('q6_k').index_select('e', [0]), fl.TagError)):
+    for call, kind in ((lambda: q.index_select('in', [0]), fl.TagError),
+                       (lambda: q.index_select('out', [7]), fl.IndexOutOfBounds),
+                       (lambda: q.index_select('out', [-1]), fl.IndexOutOfBounds),
+                       (lambda: q.index_select('out', []), fl.InvalidShape),
+                       (lambda: q.index_select('out', [.5]), fl.DTypeError),
+                       (lambda: q.index_select('out', [[0]]), fl.InvalidShape),
+                       (lambda: q.index_select('row', [0]), fl.TagError),
+                       (lambda: q.index_select('out', [0], out='in'), fl.TagError),
+                       (lambda: tensor('e out in', 2, 2, 256).to('q6_k').index_select('e', [0]),
+                        fl.TagError)):
         with pytest.raises(kind, match='help:'): call()
 
 
 def test_views():
     q = some('q4_1', 5, 64)
     n, r = q.narrow('out', 1, 3), q.rename(out='row')
-    assert np.shares_memory(n.blocks, q.blocks) and n.shape == (3, 64) and r.tags == ('row', 'in') and q.rename('a b').tags == ('a', 'b')
+    assert np.shares_memory(n.blocks, q.blocks) and n.shape == (3, 64) and r.tags == ('row', 'in')
+    assert q.rename('a b').tags == ('a', 'b')
     np.testing.assert_array_equal(n.to('f32'), q.to('f32').data[1:4])
-    for call, kind in ((lambda: q.narrow('in', 0, 32), fl.TagError), (lambda: q.narrow('out', 3, 3), fl.IndexOutOfBounds), (lambda: q.narrow('out', 0, 0), fl.IndexOutOfBounds), (lambda: q.select(out=5), fl.IndexOutOfBounds),
-                       (lambda: q.select(row=0), fl.TagError), (lambda: q.rename(row='a'), fl.TagError)):
+    for call, kind in ((lambda: q.narrow('in', 0, 32), fl.TagError),
+                       (lambda: q.narrow('out', 3, 3), fl.IndexOutOfBounds),
+                       (lambda: q.narrow('out', 0, 0), fl.IndexOutOfBounds),
+                       (lambda: q.select(out=5), fl.IndexOutOfBounds),
+                       (lambda: q.select(row=0), fl.TagError),
+                       (lambda: q.rename(row='a'), fl.TagError)):
         with pytest.raises(kind, match='help:'): call()
 
 
@@ -240,7 +274,11 @@ def test_concat():
     q = BlockTensor.concat([a, b], 'out')
     assert q.shape == (5, 64) and not np.shares_memory(q.blocks, a.blocks)
     np.testing.assert_array_equal(q.to('f32'), np.concatenate([a.to('f32').data, b.to('f32').data]))
-    for parts, tag, kind in (([a, some('q4_1', 2, 64)], 'out', fl.DTypeError), ([a, b], 'in', fl.TagError), ([a, some('q4_0', 2, 96)], 'out', fl.ShapeMismatch), ([a, b.rename('row in')], 'out', fl.TagError), ([], 'out', fl.EmptySelection)):
+    for parts, tag, kind in (([a, some('q4_1', 2, 64)], 'out', fl.DTypeError),
+                             ([a, b], 'in', fl.TagError),
+                             ([a, some('q4_0', 2, 96)], 'out', fl.ShapeMismatch),
+                             ([a, b.rename('row in')], 'out', fl.TagError),
+                             ([], 'out', fl.EmptySelection)):
         with pytest.raises(kind, match='help:'): BlockTensor.concat(parts, tag)
 
 
@@ -250,14 +288,18 @@ def test_no_arithmetic():
     for o in fl.registry.values():
         if o.module.startswith('fucinalib') and o.attach and not hasattr(BlockTensor, o.name):
             with pytest.raises(fl.DTypeError, match=f'{o.name} of q8_0 blocks'): getattr(q, o.name)
-    for call in (lambda: q + x, lambda: x * q, lambda: 2 - q, lambda: -q, lambda: q / 2, lambda: q < x, lambda: q @ x, lambda: np.asarray(q), lambda: len(q), lambda: list(q), lambda: x.add(q), lambda: x.einsum(q, 'in'), lambda: q.to('f16'), lambda: q.to('q4_0'), lambda: q.data):
+    for call in (lambda: q + x, lambda: x * q, lambda: 2 - q, lambda: -q, lambda: q / 2,
+                 lambda: q < x, lambda: q @ x, lambda: np.asarray(q), lambda: len(q),
+                 lambda: list(q), lambda: x.add(q), lambda: x.einsum(q, 'in'),
+                 lambda: q.to('f16'), lambda: q.to('q4_0'), lambda: q.data):
         with pytest.raises(fl.FucinaError, match='help:'): call()
     with pytest.raises(fl.UnknownName, match='did you mean narrow'): q.narow
 
 
 def test_shows_itself():
     big = BlockTensor(np.broadcast_to(some('q4_k', 1, 512).blocks, (1 << 20, 2, 144)), 'q4_k', 'word feature')
-    for q in (some('q4_k'), big, some('iq1_m')): assert len(repr(q)) < 200 and 'bits' in repr(q) and len(q._repr_html_()) < 2000
+    for q in (some('q4_k'), big, some('iq1_m')):
+        assert len(repr(q)) < 200 and 'bits' in repr(q) and len(q._repr_html_()) < 2000
     assert '~' in repr(big)
 
 
@@ -274,7 +316,8 @@ def definition(x, q):
     "Round x as the format has it, unpack the weight, multiply in f64."
     g = 256 if q.dtype.activation == 'q8_k' else 32
     b = x.reshape(-1, g)
-    rounded = block_formats['q8_k' if g == 256 else 'q8_0'].floats(block_formats['q8_k' if g == 256 else 'q8_0'].write(b)).reshape(x.shape)
+    rounded = block_formats['q8_k' if g == 256 else 'q8_0'].floats(
+        block_formats['q8_k' if g == 256 else 'q8_0'].write(b)).reshape(x.shape)
     return rounded.astype('f8') @ q.to('f32').data.astype('f8').T
 
 
@@ -306,13 +349,16 @@ def test_axes_of_x(name):
     q, a = some(name, 5, 256), numbers(2, 256, 3, seed=4, size=1.)
     y = Tensor(a, 'b in t').dot(q, 'in')
     assert y.tags == ('b', 't', 'out') and y.shape == (2, 3, 5)
-    flat = Tensor(np.ascontiguousarray(a.transpose(0, 2, 1)).reshape(6, 256), 'row in').dot(q, 'in').data.reshape(2, 3, 5)
+    flat = Tensor(np.ascontiguousarray(a.transpose(0, 2, 1)).reshape(6, 256), 'row in').dot(q, 'in').data.reshape(
+        2, 3, 5)
     for x in (a, np.asfortranarray(a), np.repeat(a, 2, 1)[:, ::2], a[:, ::-1].copy()[:, ::-1]):
         np.testing.assert_allclose(Tensor(x, 'b in t').dot(q, 'in'), flat, atol=3e-6 * np.abs(flat).max())
     v = Tensor(a[0, :, 0], 'in').dot(q, 'in')
     assert v.tags == ('out',)
     np.testing.assert_allclose(v, flat[0, 0], atol=3e-6 * np.abs(flat).max())
-    np.testing.assert_allclose(Tensor(a, 'b in t').to('f16').dot(q, 'in').to('f32'), flat, atol=2e-2 * np.abs(flat).max())      # widened, rounded once
+    # widened, rounded once
+    np.testing.assert_allclose(Tensor(a, 'b in t').to('f16').dot(q, 'in').to('f32'), flat,
+                               atol=2e-2 * np.abs(flat).max())
 
 
 @pytest.mark.parametrize('name', ['q8_0', 'q5_1', 'q4_k', 'iq3_s'])
@@ -328,11 +374,20 @@ def test_gradient_goes_through_the_unpacked_weight(name):
     assert y.graph() is not None
 
 
-@pytest.mark.parametrize('call,kind', [
-    (lambda x, q: x.dot(q, 'out'), fl.TagError), (lambda x, q: x.dot(q, 'feat'), fl.TagError), (lambda x, q: x.dot(q, 'in', 'row'), fl.TagError), (lambda x, q: x.rename('out in').dot(q, 'in'), fl.TagError),
-    (lambda x, q: x.rename('row feat').dot(q, 'in'), fl.TagError), (lambda x, q: x.narrow('in', 0, 256).dot(q, 'in'), fl.ShapeMismatch), (lambda x, q: x.to('f64').dot(q, 'in'), fl.DTypeError),
-    (lambda x, q: x.dot(some('q8_1'), 'in'), fl.DTypeError), (lambda x, q: x.dot(some('q8_k'), 'in'), fl.DTypeError),
-    (lambda x, q: x.dot(tensor('e out in', 2, 4, 512).to('q4_k'), 'in'), fl.TagError), (lambda x, q: x.dot(q, 'in', rms_norm=(1, 2)), fl.OptionError), (lambda x, q: x.rename('a b') @ q, fl.TagError)])
+@pytest.mark.parametrize(
+    'call,kind', [
+        (lambda x, q: x.dot(q, 'out'), fl.TagError),
+        (lambda x, q: x.dot(q, 'feat'), fl.TagError),
+        (lambda x, q: x.dot(q, 'in', 'row'), fl.TagError),
+        (lambda x, q: x.rename('out in').dot(q, 'in'), fl.TagError),
+        (lambda x, q: x.rename('row feat').dot(q, 'in'), fl.TagError),
+        (lambda x, q: x.narrow('in', 0, 256).dot(q, 'in'), fl.ShapeMismatch),
+        (lambda x, q: x.to('f64').dot(q, 'in'), fl.DTypeError),
+        (lambda x, q: x.dot(some('q8_1'), 'in'), fl.DTypeError),
+        (lambda x, q: x.dot(some('q8_k'), 'in'), fl.DTypeError),
+        (lambda x, q: x.dot(tensor('e out in', 2, 4, 512).to('q4_k'), 'in'), fl.TagError),
+        (lambda x, q: x.dot(q, 'in', rms_norm=(1, 2)), fl.OptionError),
+        (lambda x, q: x.rename('a b') @ q, fl.TagError)])
 def test_product_faults(call, kind):
     with pytest.raises(kind, match='help:'): call(tensor('row in', 2, 512), some('q4_k'))
 
@@ -354,11 +409,14 @@ def test_not_a_number_stays_in_its_row(name):
 
 @given(st.integers(1, 9), st.integers(1, 7), st.integers(1, 4), st.sampled_from(PLAIN))
 def test_few_and_many_rows_agree(rows, n, k, name):
-    "Row by row, all together, or packed: one value, to two roundings or three of all that is added up, however much of it cancels."
+    """Row by row, all together, or packed: one value, to two roundings or three of all that is
+    added up, however much of it cancels."""
     q, x = some(name, n, 256 * k), tensor('row in', rows, 256 * k, seed=8, size=1.)
     many = Tensor(np.concatenate([x.data] * 9), 'row in').dot(q, 'in').data[:rows]
     off = 3e-7 * (np.abs(x.data) @ np.abs(q.to('f32').data).T)
-    for y in (x.dot(q, 'in').data, x.dot(q.pack('i8x4'), 'in').data, np.concatenate([x.narrow('row', i, 1).dot(q, 'in').data for i in range(rows)])):
+    for y in (x.dot(q, 'in').data,
+              x.dot(q.pack('i8x4'), 'in').data,
+              np.concatenate([x.narrow('row', i, 1).dot(q, 'in').data for i in range(rows)])):
         assert (np.abs(y - many) <= off).all(), (np.abs(y - many) / off).max()
 
 
@@ -388,11 +446,18 @@ def test_packed_equals_unpacked(name, rows):
 
 
 def test_layouts():
-    assert {n: some(n).pack().layout for n in ('q8_0', 'q6_k', 'q5_k', 'q4_k')} == {'q8_0': 'q8_0x4', 'q6_k': 'q6_kx4', 'q5_k': 'q5_kx4', 'q4_k': 'q4_kx4'}
+    assert {n: some(n).pack().layout for n in ('q8_0', 'q6_k', 'q5_k', 'q4_k')} == {
+        'q8_0': 'q8_0x4', 'q6_k': 'q6_kx4', 'q5_k': 'q5_kx4', 'q4_k': 'q4_kx4'}
     q = some('q4_k')
-    assert q.pack('q4_kx4').layout == 'q4_kx4' and fl.pack(q).layout == 'q4_kx4' and repr(q.pack()) == 'PackedWeight out=4 in=512 q4_kx4, 10 bits a weight'
-    for call, kind in ((lambda: some('q4_0').pack(), fl.DTypeError), (lambda: some('q8_1').pack('i8x4'), fl.DTypeError), (lambda: q.pack('q8_0x4'), fl.OptionError), (lambda: q.pack('q4_kx2mmla'), fl.OptionError),
-                       (lambda: tensor('e out in', 2, 2, 512).to('q4_k').pack(), fl.TagError), (lambda: BlockTensor(q.blocks[::2], 'q4_k', 'out in').pack(), fl.UnsupportedView)):
+    assert q.pack('q4_kx4').layout == 'q4_kx4' and fl.pack(q).layout == 'q4_kx4'
+    assert repr(q.pack()) == 'PackedWeight out=4 in=512 q4_kx4, 10 bits a weight'
+    for call, kind in ((lambda: some('q4_0').pack(), fl.DTypeError),
+                       (lambda: some('q8_1').pack('i8x4'), fl.DTypeError),
+                       (lambda: q.pack('q8_0x4'), fl.OptionError),
+                       (lambda: q.pack('q4_kx2mmla'), fl.OptionError),
+                       (lambda: tensor('e out in', 2, 2, 512).to('q4_k').pack(), fl.TagError),
+                       (lambda: BlockTensor(q.blocks[::2], 'q4_k', 'out in').pack(),
+                        fl.UnsupportedView)):
         with pytest.raises(kind, match='help:'): call()
 
 
@@ -409,22 +474,35 @@ def test_fused_norm():
     for name in ('q8_0', 'q6_k', 'q5_k', 'q4_k'):
         p = some(name, 5).pack()
         fused = x.dot(p, 'in', rms_norm=(w, 1e-6))
-        np.testing.assert_allclose(fused, x.rms_norm('in', eps=1e-6, weight=w).dot(p, 'in'), atol=2e-2 * np.abs(fused.data).max() / 127)
+        np.testing.assert_allclose(fused, x.rms_norm('in', eps=1e-6, weight=w).dot(p, 'in'),
+                                   atol=2e-2 * np.abs(fused.data).max() / 127)
         assert fused.tags == ('row', 'out')
-    for call, kind in ((lambda: x.dot(p, 'in', rms_norm=(w.rename('d'), 1e-6)), fl.TagError), (lambda: x.dot(p, 'in', rms_norm=(w.narrow('in', 0, 9), 1e-6)), fl.ShapeMismatch),
-                       (lambda: x.dot(p, 'in', rms_norm=(w.data, 1e-6)), fl.TagError), (lambda: x.dot(p, 'in', rms_norm=(param(w.data, 'in'), 1e-6)), fl.GradientQuantizedMatmulUnsupported),
-                       (lambda: x.dot(p, 'in', rms_norm=(w, 1e-6), gate='swiglu'), fl.ShapeMismatch), (lambda: x.dot(tensor('out in', 4, 512).pack(), 'in', rms_norm=(w, 1e-6)), fl.OptionError)):
+    for call, kind in (
+        (lambda: x.dot(p, 'in', rms_norm=(w.rename('d'), 1e-6)), fl.TagError),
+        (lambda: x.dot(p, 'in', rms_norm=(w.narrow('in', 0, 9), 1e-6)), fl.ShapeMismatch),
+        (lambda: x.dot(p, 'in', rms_norm=(w.data, 1e-6)), fl.TagError),
+        (lambda: x.dot(p, 'in', rms_norm=(param(w.data, 'in'), 1e-6)),
+         fl.GradientQuantizedMatmulUnsupported),
+        (lambda: x.dot(p, 'in', rms_norm=(w, 1e-6), gate='swiglu'), fl.ShapeMismatch),
+        (lambda: x.dot(tensor('out in', 4, 512).pack(), 'in', rms_norm=(w, 1e-6)), fl.OptionError)):
         with pytest.raises(kind, match='help:'): call()
 
 
 def test_fused_gates():
-    both, up, gate = tensor('row ff', 3, 1024, size=1.), tensor('row ff', 3, 512, seed=1, size=1.), tensor('row ff', 3, 512, seed=2, size=1.)
+    both, up, gate = (tensor('row ff', 3, 1024, size=1.),
+                      tensor('row ff', 3, 512, seed=1, size=1.),
+                      tensor('row ff', 3, 512, seed=2, size=1.))
     p = some('q8_0', 5).rename('d ff').pack()
     np.testing.assert_array_equal(both.dot(p, 'ff', gate='swiglu'), both.split_gated('swiglu', 'ff').dot(p, 'ff'))
-    np.testing.assert_array_equal(up.dot(p, 'ff', out='e', gate=('geglu_quant', gate)), up.mul(gate.gelu(approximate='quant')).dot(p, 'ff'))
+    np.testing.assert_array_equal(up.dot(p, 'ff', out='e', gate=('geglu_quant', gate)),
+                                  up.mul(gate.gelu(approximate='quant')).dot(p, 'ff'))
     other = some('q4_k', 5).rename('d ff').pack()
-    for call, kind in ((lambda: up.dot(p, 'ff', gate='swiglu'), fl.ShapeMismatch), (lambda: up.dot(p, 'ff', gate='relu'), fl.OptionError), (lambda: up.dot(other, 'ff', gate=('geglu_quant', gate)), fl.OptionError),
-                       (lambda: up.dot(p, 'ff', gate=('geglu_quant', both)), fl.ShapeMismatch), (lambda: up.dot(p, 'ff', gate=('geglu_quant', param(gate.data, 'row ff'))), fl.GradientQuantizedMatmulUnsupported)):
+    for call, kind in ((lambda: up.dot(p, 'ff', gate='swiglu'), fl.ShapeMismatch),
+                       (lambda: up.dot(p, 'ff', gate='relu'), fl.OptionError),
+                       (lambda: up.dot(other, 'ff', gate=('geglu_quant', gate)), fl.OptionError),
+                       (lambda: up.dot(p, 'ff', gate=('geglu_quant', both)), fl.ShapeMismatch),
+                       (lambda: up.dot(p, 'ff', gate=('geglu_quant', param(gate.data, 'row ff'))),
+                        fl.GradientQuantizedMatmulUnsupported)):
         with pytest.raises(kind, match='help:'): call()
 
 

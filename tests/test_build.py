@@ -18,7 +18,8 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    "Names of the kernels given to the compiler, which here only writes what Pythran writes too: the hash of what it read"
+    """Names of the kernels given to the compiler, which here only writes what Pythran writes too:
+    the hash of what it read"""
     names = []
 
     def compile_one(src, flags, toolchain, compilers):
@@ -130,7 +131,9 @@ def test_pythran_finds_helpers(folder, monkeypatch):
     monkeypatch.setattr(build_kernels, 'compiler', lambda: 'c++')
     (folder/'one.py').write_text('from ._helper import f\n#pythran export one(int)\ndef one(x): return f(x)\n')
     (folder/'_helper.py').write_text('def f(x): return x.nothing\n')
-    assert build_kernels.compile_one(folder/'one.py', [], [], build_kernels.Compilers()) == "_helper.py:1 Attribute 'nothing' unknown"
+    assert build_kernels.compile_one(
+        folder/'one.py', [], [],
+        build_kernels.Compilers()) == "_helper.py:1 Attribute 'nothing' unknown"
 
 
 def test_a_source_that_changes_while_it_is_compiled_is_not_kept(folder):

@@ -1,10 +1,12 @@
-"""The words operations declare what they need with: each tests, says and spoils; and faults are completed on their way out."""
+"""The words operations declare what they need with: each tests, says and spoils; and faults are
+completed on their way out."""
 import pickle
 import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
-from fucinalib.checks import (additive, agrees, axes, axis, broadcasts, constant, count, flag, integral, last, leading, like, logical, matches, meets, new_axis, number,
+from fucinalib.checks import (additive, agrees, axes, axis, broadcasts, constant, count, flag,
+                              integral, last, leading, like, logical, matches, meets, new_axis, number,
                               one_of, positions, rank, real, single, rows, together, vector, whole)
 from fucinalib.tensor import Tensor
 
@@ -12,11 +14,14 @@ from fucinalib.tensor import Tensor
 @pytest.fixture
 def probe():
     "An operation whose parameters are looked at by every word."
-    @op('probe', attach=False, needs=[real('x'), axis('tag', of='x'), vector('weight bias', over='tag', of='x'),
-                                      together('weight bias'), like('residual', 'x'), constant('residual'), number('eps', least=0),
-                                      whole('groups', least=1, most=4), one_of('mode', 'inside outside'), flag('fast'),
-                                      new_axis('out', of='x', instead='tag')])
-    def probe_(x:Tensor, tag, eps=1e-5, weight:Tensor=None, bias:Tensor=None, residual=None, groups=1, mode='inside', fast=False,
+    @op('probe', attach=False,
+        needs=[real('x'), axis('tag', of='x'), vector('weight bias', over='tag', of='x'),
+               together('weight bias'), like('residual', 'x'), constant('residual'),
+               number('eps', least=0),
+               whole('groups', least=1, most=4), one_of('mode', 'inside outside'), flag('fast'),
+               new_axis('out', of='x', instead='tag')])
+    def probe_(x:Tensor, tag, eps=1e-5, weight:Tensor=None, bias:Tensor=None, residual=None,
+               groups=1, mode='inside', fast=False,
                out='out')->Tensor:
         "x, if all is well."
         return x.data.copy(), x.tags, (lambda g: g, None, None)
@@ -52,8 +57,12 @@ BAD = [
     (fl.DTypeError, dict(weight=V().to('f64'), bias=V()), 'probe_ of f32 and f64'),
     (fl.OptionError, dict(weight=V()), 'probe_: bias is missing'),
     (fl.ShapeMismatch, dict(residual=V()), 'probe_: residual is not like x'),
-    (fl.ShapeMismatch, dict(residual=X().permute('d row')), 'probe_: residual has the axes of x in another order'),
-    (fl.UnsupportedGradient, dict(residual=Tensor(X(), requires_grad=True)), 'probe_ passes no gradient to its residual'),
+    (fl.ShapeMismatch,
+     dict(residual=X().permute('d row')),
+     'probe_: residual has the axes of x in another order'),
+    (fl.UnsupportedGradient,
+     dict(residual=Tensor(X(), requires_grad=True)),
+     'probe_ passes no gradient to its residual'),
     (fl.InvalidShape, dict(groups=0), 'probe_: groups is 0'),
     (fl.InvalidShape, dict(groups=5), 'probe_: groups is 5'),
     (fl.OptionError, dict(groups=True), 'probe_: groups is True'),
@@ -73,7 +82,8 @@ def test_a_bad_call_is_told(probe, kind, bad, head):
     given = dict(x=X(), tag='d') | bad
     with pytest.raises(kind) as e: probe(**given)
     assert str(e.value).startswith(head) and '\n  help: ' in str(e.value)
-    for name in [n for n, v in given.items() if isinstance(v, Tensor)]: assert f'    {name}' in str(e.value) or name == 'eps'
+    for name in [n for n, v in given.items() if isinstance(v, Tensor)]:
+        assert f'    {name}' in str(e.value) or name == 'eps'
 
 
 def test_every_word_spoils(probe):
@@ -88,8 +98,9 @@ def test_every_word_spoils(probe):
 @pytest.fixture
 def chooser():
     "An operation with a mask, a side that may be a number, and an end that may be open."
-    @op('probe', attach=False, needs=[matches('mask other', of='x'), logical('mask'), whole('reach', least=0, none='no end'),
-                                      one_of('how', 'near far', 'measure')])
+    @op('probe', attach=False,
+        needs=[matches('mask other', of='x'), logical('mask'), whole('reach', least=0, none='no end'),
+               one_of('how', 'near far', 'measure')])
     def chooser_(x:Tensor, mask:Tensor, other=0., reach=3, how='near')->Tensor:
         "x, if all is well."
         return x.data.copy(), x.tags, (lambda g: g, None)
@@ -99,15 +110,31 @@ def chooser():
 
 
 UNFIT = [
-    (fl.DTypeError, dict(mask=Tensor([[1, 0, 1], [0, 0, 1]], 'row d')), 'chooser_: whole numbers are not truth values', 'mask.ne(0)'),
+    (fl.DTypeError,
+     dict(mask=Tensor([[1, 0, 1], [0, 0, 1]], 'row d')),
+     'chooser_: whole numbers are not truth values',
+     'mask.ne(0)'),
     (fl.DTypeError, dict(mask=[[True]]), 'chooser_: mask is a list, not a tensor', 'x > 0'),
-    (fl.DTypeError, dict(mask=np.ones((2, 3), bool)), 'chooser_: mask is an ndarray, not a tensor', "Tensor(mask, 'row col')"),
-    (fl.ShapeMismatch, dict(mask=V()), 'chooser_: mask is not like x', "mask.broadcast_to('row d', (2, 3))"),
-    (fl.ShapeMismatch, dict(other=Tensor([[1.], [2.]], 'row d')), "chooser_ over 'd': sizes differ", "other.broadcast_to('row d', (2, 3))"),
-    (fl.ShapeMismatch, dict(other=X().permute('d row')), 'chooser_: other has the axes of x in another order', "other.permute('row d')"),
-    (fl.ShapeMismatch, dict(other=Tensor([[1.] * 4] * 2, 'row d')), "chooser_ over 'd': sizes differ", "'d' is 3 in x and 4 in other"),
-    (fl.ShapeMismatch, dict(other=V('e')), 'chooser_: other is not like x', "the same tags and sizes as x: 'row d', (2, 3)"),
-    (fl.OptionError, dict(reach=.5), 'chooser_: reach is 0.5', 'a whole number, at least 0, or None for no end'),
+    (fl.DTypeError, dict(mask=np.ones((2, 3), bool)),
+     'chooser_: mask is an ndarray, not a tensor', "Tensor(mask, 'row col')"),
+    (fl.ShapeMismatch, dict(mask=V()), 'chooser_: mask is not like x',
+     "mask.broadcast_to('row d', (2, 3))"),
+    (fl.ShapeMismatch,
+     dict(other=Tensor([[1.], [2.]], 'row d')),
+     "chooser_ over 'd': sizes differ",
+     "other.broadcast_to('row d', (2, 3))"),
+    (fl.ShapeMismatch,
+     dict(other=X().permute('d row')),
+     'chooser_: other has the axes of x in another order',
+     "other.permute('row d')"),
+    (fl.ShapeMismatch,
+     dict(other=Tensor([[1.] * 4] * 2, 'row d')),
+     "chooser_ over 'd': sizes differ",
+     "'d' is 3 in x and 4 in other"),
+    (fl.ShapeMismatch, dict(other=V('e')), 'chooser_: other is not like x',
+     "the same tags and sizes as x: 'row d', (2, 3)"),
+    (fl.OptionError, dict(reach=.5), 'chooser_: reach is 0.5',
+     'a whole number, at least 0, or None for no end'),
     (fl.InvalidShape, dict(reach=-1), 'chooser_: reach is -1', 'at least 0'),
     (fl.OptionError, dict(how='fat'), "chooser_: there is no measure 'fat'", "did you mean 'far'?"),
 ]
@@ -129,10 +156,14 @@ def test_what_a_choice_takes(chooser):
 @pytest.fixture
 def looker():
     "An operation on queries and keys, with a table beside them and a name that may stand for an axis that goes."
-    @op('probe', attach=False, needs=[axes('q', 'seq d', alone=False), axes('k', 'seq d', of='q'), agrees('k', of='q', but='seq'),
-                                      rank('table', 2, 'seq key', kind=fl.InvalidShape), leading('part', 'q', 1), single('q'), rank('part', 1, 'seq', most=3),
-                                      vector('sinks', "'d'", 'q'), new_axis('out', 'q', free=('d',)),
-                                      one_of('mask', 'near far', hint='a table is a bias')])
+    @op('probe', attach=False,
+        needs=[axes('q', 'seq d', alone=False),
+               axes('k', 'seq d', of='q'),
+               agrees('k', of='q', but='seq'),
+               rank('table', 2, 'seq key', kind=fl.InvalidShape), leading('part', 'q', 1), single('q'),
+               rank('part', 1, 'seq', most=3),
+               vector('sinks', "'d'", 'q'), new_axis('out', 'q', free=('d',)),
+               one_of('mask', 'near far', hint='a table is a bias')])
     def looker_(q:Tensor, k:Tensor, table=None, part=None, sinks=None, out='out', mask='near')->Tensor:
         "q, if all is well."
         return q.data.copy(), q.tags, (lambda g: g, None)
@@ -143,22 +174,39 @@ def looker():
 
 Q = lambda tags='row seq d': Tensor(np.ones((2, 2, 3), 'f4'), tags)
 UNLIKE = [
-    (fl.TagError, dict(q=Q('row d seq')), "looker_: the axes of q end in 'seq d'", "q.permute('row seq d')"),
-    (fl.TagError, dict(q=Q('row time feat')), "looker_: the axes of q end in 'seq d'", "q.rename('row seq d') if"),
+    (fl.TagError, dict(q=Q('row d seq')), "looker_: the axes of q end in 'seq d'",
+     "q.permute('row seq d')"),
+    (fl.TagError, dict(q=Q('row time feat')), "looker_: the axes of q end in 'seq d'",
+     "q.rename('row seq d') if"),
     (fl.TagError, dict(q=V()), "looker_: the axes of q end in 'seq d'", "Tensor(values, 'seq d')"),
     (fl.DTypeError, dict(q=Q().to('f64')), 'looker_ of f64', "q.to('f32')"),
-    (fl.TagError, dict(k=Q('row d seq')), "looker_: the axes of k are 'row seq d'", "k.permute('row seq d')"),
-    (fl.TagError, dict(k=Q('a b c')), "looker_: the axes of k are 'row seq d'", "k.rename('row seq d')"),
+    (fl.TagError, dict(k=Q('row d seq')), "looker_: the axes of k are 'row seq d'",
+     "k.permute('row seq d')"),
+    (fl.TagError, dict(k=Q('a b c')), "looker_: the axes of k are 'row seq d'",
+     "k.rename('row seq d')"),
     (fl.TagError, dict(k=X()), "looker_: the axes of k are 'row seq d'", "Tensor(values, 'row seq d')"),
-    (fl.ShapeMismatch, dict(k=Tensor(np.ones((2, 9, 4), 'f4'), 'row seq d')), "looker_ over 'd': sizes differ", "'d' is 3 in q and 4 in k"),
-    (fl.InvalidShape, dict(table=V()), 'looker_: table has two axes, and this one 1', "table.insert_axis('one')"),
-    (fl.InvalidShape, dict(table=Q()), 'looker_: table has two axes, and this one 3', "Tensor(values, 'seq key'); select or merge axes"),
-    (fl.TagError, dict(part=V('seq', 2)), "looker_: the axes of part begin with 'row'", "part.rename('row')"),
-    (fl.ShapeMismatch, dict(part=V('row', 3)), "looker_ over 'row': sizes differ", "'row' is 2 in q and 3 in part"),
+    (fl.ShapeMismatch,
+     dict(k=Tensor(np.ones((2, 9, 4), 'f4'), 'row seq d')),
+     "looker_ over 'd': sizes differ",
+     "'d' is 3 in q and 4 in k"),
+    (fl.InvalidShape, dict(table=V()), 'looker_: table has two axes, and this one 1',
+     "table.insert_axis('one')"),
+    (fl.InvalidShape,
+     dict(table=Q()),
+     'looker_: table has two axes, and this one 3',
+     "Tensor(values, 'seq key'); select or merge axes"),
+    (fl.TagError, dict(part=V('seq', 2)), "looker_: the axes of part begin with 'row'",
+     "part.rename('row')"),
+    (fl.ShapeMismatch, dict(part=V('row', 3)), "looker_ over 'row': sizes differ",
+     "'row' is 2 in q and 3 in part"),
     (fl.TagError, dict(sinks=V('e')), "looker_: sinks has the one axis 'd'", "Tensor(values, 'd')"),
-    (fl.ShapeMismatch, dict(sinks=V(n=4)), "looker_ over 'd': sizes differ", "'d' is 3 in q and 4 in sinks"),
+    (fl.ShapeMismatch, dict(sinks=V(n=4)), "looker_ over 'd': sizes differ",
+     "'d' is 3 in q and 4 in sinks"),
     (fl.TagError, dict(out='seq'), "looker_: the name 'seq' is taken", "out='seq2'"),
-    (fl.OptionError, dict(mask='fat'), "looker_: there is no mask 'fat'", "did you mean 'far'? it is one of: near far; a table is a bias"),
+    (fl.OptionError,
+     dict(mask='fat'),
+     "looker_: there is no mask 'fat'",
+     "did you mean 'far'? it is one of: near far; a table is a bias"),
 ]
 
 @pytest.mark.parametrize('kind,bad,head,help', UNLIKE, ids=[f'{h} {n}' for n, (_, _, h, _) in enumerate(UNLIKE)])
@@ -206,13 +254,15 @@ def test_what_is_repeated_over_axes(spread, kind, bad, head, help):
     for good in (None, Tensor(2.), V(), V(n=1), X(), X().permute('d row')): spread(X(), good)
     with pytest.raises(kind) as e: spread(X(), bad)
     assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
-    assert [kind for kind, call in spread.op.mistakes if pytest.raises(kind, call, spread)] == [fl.DTypeError, fl.TagError, fl.ShapeMismatch]
+    assert [kind for kind, call in spread.op.mistakes if pytest.raises(kind, call, spread)] == [
+        fl.DTypeError, fl.TagError, fl.ShapeMismatch]
 
 
 @pytest.fixture
 def adder():
     "An operation along one axis that adds something and names another axis."
-    @op('probe', attach=False, needs=[axis('tag', of='x'), axis('head', of='x', apart='tag'), additive('mask', of='x'), number('scale')])
+    @op('probe', attach=False, needs=[axis('tag', of='x'), axis('head', of='x', apart='tag'),
+                                      additive('mask', of='x'), number('scale')])
     def adder_(x:Tensor, tag, mask:Tensor=None, head=None, scale=1)->Tensor:
         "x, if all is well."
         return x.data.copy(), x.tags, (lambda g: g, None)
@@ -221,18 +271,23 @@ def adder():
     del registry['adder_']
 
 
-@pytest.mark.parametrize('kind,bad,head,help', [
-    (fl.InvalidShape, dict(head='d'), "adder_: tag and head are both 'd'", 'two axes'),
-    (fl.InvalidShape, dict(head=' d ', tag=('d',)), "adder_: tag and head are both 'd'", 'two axes'),
-    (fl.TagError, dict(head=True), 'adder_: head is True', "head='row' names an axis"),
-    (fl.TagError, dict(head='rwo'), "adder_ over 'rwo'", "did you mean 'row'?"),
-    (fl.DTypeError, dict(mask=V().eq(0)), 'adder_: mask is added, and this one is bool', "mask.to('f32').log()"),
-    (fl.DTypeError, dict(mask=V().to('f64')), 'adder_ of f32 and f64', "mask.to('f32')"),
-    (fl.TagError, dict(mask=V('dd')), "adder_: x has no axis 'dd'", "did you mean 'd'?"),
-    (fl.TagError, dict(mask=V('e', 1)), "adder_: x has no axis 'e'", 'row d'),
-    (fl.ShapeMismatch, dict(mask=V(n=2)), "adder_ over 'd': sizes differ", "'d' is 3 in x, so 3 or 1 in mask"),
-    (fl.DTypeError, dict(mask=np.zeros(3)), 'adder_: mask is an ndarray', "Tensor(mask, 'row')"),
-    (fl.OptionError, dict(scale=10**400), 'adder_: scale is 1000', 'finite'), (fl.DTypeError, dict(scale='1'), "adder_: scale is '1'", 'a number')])
+@pytest.mark.parametrize(
+    'kind,bad,head,help', [
+        (fl.InvalidShape, dict(head='d'), "adder_: tag and head are both 'd'", 'two axes'),
+        (fl.InvalidShape, dict(head=' d ', tag=('d',)), "adder_: tag and head are both 'd'",
+         'two axes'),
+        (fl.TagError, dict(head=True), 'adder_: head is True', "head='row' names an axis"),
+        (fl.TagError, dict(head='rwo'), "adder_ over 'rwo'", "did you mean 'row'?"),
+        (fl.DTypeError, dict(mask=V().eq(0)), 'adder_: mask is added, and this one is bool',
+         "mask.to('f32').log()"),
+        (fl.DTypeError, dict(mask=V().to('f64')), 'adder_ of f32 and f64', "mask.to('f32')"),
+        (fl.TagError, dict(mask=V('dd')), "adder_: x has no axis 'dd'", "did you mean 'd'?"),
+        (fl.TagError, dict(mask=V('e', 1)), "adder_: x has no axis 'e'", 'row d'),
+        (fl.ShapeMismatch, dict(mask=V(n=2)), "adder_ over 'd': sizes differ",
+         "'d' is 3 in x, so 3 or 1 in mask"),
+        (fl.DTypeError, dict(mask=np.zeros(3)), 'adder_: mask is an ndarray', "Tensor(mask, 'row')"),
+        (fl.OptionError, dict(scale=10**400), 'adder_: scale is 1000', 'finite'),
+        (fl.DTypeError, dict(scale='1'), "adder_: scale is '1'", 'a number')])
 def test_what_is_added_fits(adder, kind, bad, head, help):
     with pytest.raises(kind) as e: adder(**dict(x=X(), tag='d') | bad)
     assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
@@ -249,7 +304,9 @@ def test_what_may_be_added(adder):
 @pytest.fixture
 def replacer():
     "An operation that puts rows at positions."
-    @op('probe', attach=False, needs=[axis('tag', of='x'), rows('update', along='tag', of='x'), positions('indices', along='tag', of='x')])
+    @op('probe', attach=False, needs=[axis('tag', of='x'),
+                                      rows('update', along='tag', of='x'),
+                                      positions('indices', along='tag', of='x')])
     def replacer_(x:Tensor, tag, indices, update:Tensor)->Tensor:
         "x, if all is well."
         at = indices.data if isinstance(indices, Tensor) else np.asarray(indices)
@@ -264,10 +321,13 @@ def replacer():
 
 
 OTHER_ROWS = [
-    (fl.ShapeMismatch, V('e'), "replacer_ over 'd': update has no such axis", "update.insert_axis('d', 1)"),
+    (fl.ShapeMismatch, V('e'), "replacer_ over 'd': update has no such axis",
+     "update.insert_axis('d', 1)"),
     (fl.ShapeMismatch, V(), 'replacer_: update is not like x', "update.broadcast_to('row d', (2, 3))"),
-    (fl.ShapeMismatch, Tensor([[1.]] * 3, 'row d'), "replacer_ over 'row': sizes differ", "'row' is 2 in x and 3 in update"),
-    (fl.ShapeMismatch, X().permute('d row'), 'replacer_: update has the axes of x in another order', "update.permute('row d')"),
+    (fl.ShapeMismatch, Tensor([[1.]] * 3, 'row d'), "replacer_ over 'row': sizes differ",
+     "'row' is 2 in x and 3 in update"),
+    (fl.ShapeMismatch, X().permute('d row'),
+     'replacer_: update has the axes of x in another order', "update.permute('row d')"),
     (fl.DTypeError, X().to('f64'), 'replacer_ of f32 and f64', "update.to('f32')"),
     (fl.DTypeError, [[1.], [2.]], 'replacer_: update is a list, not a tensor', 'Tensor('),
 ]
@@ -281,9 +341,11 @@ def test_rows_of_any_number(replacer, kind, bad, head, help):
 
 
 def test_spoilt_positions(replacer):
-    "Nothing is tested beforehand; the mistakes are made all the same, for lists and for a tensor with a position for each entry."
+    """Nothing is tested beforehand; the mistakes are made all the same, for lists and for a
+    tensor with a position for each entry."""
     kinds = [kind for kind, call in replacer.op.mistakes if pytest.raises(kind, call, replacer)]
-    assert [k.__name__ for k in kinds[-5:]] == ['IndexOutOfBounds', 'IndexOutOfBounds', 'DTypeError', 'InvalidShape', 'TagError']
+    assert [k.__name__ for k in kinds[-5:]] == ['IndexOutOfBounds', 'IndexOutOfBounds',
+                                                'DTypeError', 'InvalidShape', 'TagError']
     made = [k.__name__ for k, _ in fl.registry['scatter'].mistakes]
     assert made.count('IndexOutOfBounds') == 2 and made.count('ShapeMismatch') == 3
 
@@ -291,7 +353,8 @@ def test_spoilt_positions(replacer):
 @pytest.fixture
 def chosen():
     "An operation that chooses some along the last axis."
-    @op('probe', differentiable=False, attach=False, needs=[last('tag', of='x', ranks=(2,)), count('k', along='tag', of='x')])
+    @op('probe', differentiable=False, attach=False,
+        needs=[last('tag', of='x', ranks=(2,)), count('k', along='tag', of='x')])
     def chosen_(x:Tensor, tag, k)->Tensor:
         "x, if all is well."
         return x.data.copy(), x.tags, ()

@@ -1,4 +1,5 @@
-"""Convolutions and windows: laws, layouts, tiles, streams and refusals; values beside torch are in tests/golden/convolution.py."""
+"""Convolutions and windows: laws, layouts, tiles, streams and refusals; values beside torch are
+in tests/golden/convolution.py."""
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -24,7 +25,8 @@ def test_unfold_and_fold_are_adjoint(size, kernel, stride, padding):
     x = normal('h w c', h, w, c, dtype='f8')
     rows = x.unfold(kernel, stride, padding)
     y = normal('patch elem', *rows.shape, seed=1, dtype='f8')
-    np.testing.assert_allclose((rows * y).sum().item(), (x * y.fold((h, w), kernel, stride, padding)).sum().item(), atol=1e-12)
+    np.testing.assert_allclose((rows * y).sum().item(),
+                               (x * y.fold((h, w), kernel, stride, padding)).sum().item(), atol=1e-12)
 
 def test_fold_counts():
     assert fl.ones('h w c', (3, 3, 1)).unfold(2).fold(3, 2).data[..., 0].tolist() == [[1, 2, 1], [2, 4, 2], [1, 2, 1]]
@@ -41,14 +43,17 @@ def test_conv1d_is_a_loop(n, taps, stride, padding, dilation, causal):
     y = x.conv1d(w, 'time', 'tap', stride=stride, padding=padding, dilation=dilation, causal=causal)
     before = span - 1 if causal else padding
     value = lambda t: x.data[t] if 0 <= t < n else np.zeros(2)
-    want = [sum(value(o * stride - before + k * dilation) @ w.data[k] for k in range(taps)) for o in range(y.size('time'))]
+    want = [sum(value(o * stride - before + k * dilation) @ w.data[k] for k in range(taps))
+            for o in range(y.size('time'))]
     np.testing.assert_allclose(y.data, want, atol=1e-12)
     assert y.size('time') == ((n - 1) // stride + 1 if causal else (n + 2 * padding - span) // stride + 1)
 
 @pytest.mark.parametrize('cut', [1, 2, 5, 11])
 @pytest.mark.parametrize('kind', ['plain', 'groups', 'depthwise'])
 def test_a_stream_equals_the_whole(cut, kind):
-    w, kw = {'plain': (normal('tap c out', 3, 4, 2, seed=1), {}), 'groups': (normal('tap c out', 3, 2, 4, seed=1), dict(groups=2)), 'depthwise': (normal('c tap', 4, 3, seed=1), {})}[kind]
+    w, kw = {'plain': (normal('tap c out', 3, 4, 2, seed=1), {}),
+             'groups': (normal('tap c out', 3, 2, 4, seed=1), dict(groups=2)),
+             'depthwise': (normal('c tap', 4, 3, seed=1), {})}[kind]
     x, rows = normal('time c', 12, 4), 4
     run = lambda x, **state: x.conv1d(w, 'time', 'tap', dilation=2, causal=True, **kw, **state)
     state, parts = fl.zeros('time c', (rows, 4)), []
@@ -64,12 +69,17 @@ def test_state():
     y = x.conv1d(w, 'time', 'tap', causal=True, state=state)
     y.backward([[1.]])
     assert y.tolist() == [[33]] and x.grad.tolist() == [[1, 10]] and w.grad.data[:, :, 0].tolist() == [[5, 7], [1, 2]]
-    for form in (state.permute('c time'), [[5., 7.]], np.array([[5., 7.]], 'f4')): assert x.conv1d(w, 'time', 'tap', causal=True, state=form).tolist() == [[33]]
-    for wrong, kind in (([[1., 2.], [3., 4.]], InvalidDataLength), ([[1.]], InvalidDataLength), (np.zeros((1, 2)), DTypeError), (C([[5., 7.]], 't c'), TagError)):
+    for form in (state.permute('c time'), [[5., 7.]], np.array([[5., 7.]], 'f4')):
+        assert x.conv1d(w, 'time', 'tap', causal=True, state=form).tolist() == [[33]]
+    for wrong, kind in (([[1., 2.], [3., 4.]], InvalidDataLength),
+                        ([[1.]], InvalidDataLength),
+                        (np.zeros((1, 2)), DTypeError),
+                        (C([[5., 7.]], 't c'), TagError)):
         with pytest.raises(kind): x.conv1d(w, 'time', 'tap', causal=True, state=wrong)
     with pytest.raises(OptionError, match='causal'): x.conv1d(w, 'time', 'tap', padding=1, state=state)
     for learning in (fl.param(state), [[fl.param(5.), 7.]]):
-        with pytest.raises(UnsupportedGradient, match='no gradient to its state'): x.conv1d(w, 'time', 'tap', causal=True, state=learning)
+        with pytest.raises(UnsupportedGradient, match='no gradient to its state'):
+            x.conv1d(w, 'time', 'tap', causal=True, state=learning)
         with fl.no_grad(): assert x.conv1d(w, 'time', 'tap', causal=True, state=learning).tolist() == [[33]]
 
 def test_axes_go_by_name():
@@ -82,7 +92,8 @@ def test_axes_go_by_name():
     same = x.conv1d(w.rename(tap='time'), 'time', 'time')
     assert (same.data == y.data).all()
     with pytest.raises(TagError, match='share 2'): x.conv1d(w.rename(out='b'), 'time', 'tap')
-    with pytest.raises(TagError, match='3 axes|share'): x.conv1d(w.rename(c='in'), 'time', 'tap', groups=3)     # two axes could be the channels
+    # two axes could be the channels
+    with pytest.raises(TagError, match='3 axes|share'): x.conv1d(w.rename(c='in'), 'time', 'tap', groups=3)
 
 def test_transpose_is_the_adjoint():
     w = normal('tap c out', 3, 2, 3, seed=3, dtype='f8')
@@ -90,15 +101,20 @@ def test_transpose_is_the_adjoint():
         short = normal('time c', n, 2, dtype='f8')
         long = short.conv_transpose1d(w, 'time', 'tap', stride=stride, padding=padding)
         g = normal('time out', *long.shape, seed=1, dtype='f8')
-        np.testing.assert_allclose((long * g).sum().item(), (short * g.conv1d(w, 'time', 'tap', stride=stride, padding=padding)).sum().item(), atol=1e-12)
+        np.testing.assert_allclose(
+            (long * g).sum().item(),
+            (short * g.conv1d(w, 'time', 'tap', stride=stride, padding=padding)).sum().item(),
+            atol=1e-12)
 
 def test_packed_transpose_weight_and_output_pad():
     w2 = normal('kout c', 6, 2, seed=1)                                    # rows out * taps + tap
     x, b = normal('time c', 3, 2), C([1., 2.], 'out')
-    y = x.conv_transpose1d(w2.split('kout', 'out tap', (2, 3)), 'time', 'tap', bias=b, stride=2, padding=2, output_pad=3)
+    y = x.conv_transpose1d(w2.split('kout', 'out tap', (2, 3)), 'time', 'tap', bias=b, stride=2,
+                           padding=2, output_pad=3)
     full = np.zeros((8, 2), 'f4')
     for t in range(3): full[2 * t:2 * t + 3] += (w2.data @ x.data[t]).reshape(2, 3).T
-    np.testing.assert_allclose(y.data, full[2:] + b.data, rtol=1e-5)       # two rows that padding would have cut, and one beyond the last window
+    # two rows that padding would have cut, and one beyond the last window
+    np.testing.assert_allclose(y.data, full[2:] + b.data, rtol=1e-5)
 
 @pytest.mark.torch
 @pytest.mark.parametrize('stride,padding,output_pad', [(1, 0, 0), (2, 1, 1), (3, 2, 2), (3, 0, 2), (5, 2, 4)])
@@ -114,7 +130,8 @@ def test_conv_transpose1d_beside_torch(stride, padding, output_pad, backend):
         g = rng.standard_normal(want.shape)
         want.backward(torch.tensor(g)); y.backward(fl.Tensor(g, 'n o t'))
         np.testing.assert_allclose(y.permute('n o t').numpy(), want.detach().numpy(), rtol=1e-9, atol=1e-12)
-        for ours, t in zip((x, w, b), theirs): np.testing.assert_allclose(ours.grad.numpy(), t.grad.numpy(), rtol=1e-9, atol=1e-12)
+        for ours, t in zip((x, w, b), theirs):
+            np.testing.assert_allclose(ours.grad.numpy(), t.grad.numpy(), rtol=1e-9, atol=1e-12)
 
 
 # layouts, backends, threads
@@ -123,9 +140,16 @@ def everything(x, seed=5):
     "Results and gradients of every image op."
     x = fl.param(x, 'h w c')
     c = x.size('c')
-    w, f, b, a = [fl.param(normal(tags, *shape, seed=i)) for i, (tags, shape) in enumerate((('o kh kw c', (4, 3, 3, c)), ('o kh kw c', (c, 3, 2, 1)), ('o', (4,)), ('c', (c,))))]
-    outs = [x.conv2d(w, b, padding=1, relu=True), x.conv2d(w, stride=(2, 1)), x.conv2d(f, groups=c, padding=1, stride=2), x.max_pool2d(2), x.max_pool2d(3, 2, 1), x.avg_pool2d((2, 3), 1, 1), x.upsample2x_nearest(), x.unfold((2, 3), 2, 1),
-            x.unfold(2).fold((x.size('h'), x.size('w')), 2), x.prelu(a), x.channel_affine(a, a), x.conv1d(w.select(kh=0), 'w', 'kw', dilation=2, padding=2), x.conv_transpose1d(w.select(kh=0), 'h', 'kw', stride=2)]
+    w, f, b, a = [
+        fl.param(normal(tags, *shape, seed=i)) for i, (tags, shape) in enumerate(
+            (('o kh kw c', (4, 3, 3, c)), ('o kh kw c', (c, 3, 2, 1)), ('o', (4,)), ('c', (c,))))]
+    outs = [x.conv2d(w, b, padding=1, relu=True),
+            x.conv2d(w, stride=(2, 1)),
+            x.conv2d(f, groups=c, padding=1, stride=2), x.max_pool2d(2), x.max_pool2d(3, 2, 1),
+            x.avg_pool2d((2, 3), 1, 1), x.upsample2x_nearest(), x.unfold((2, 3), 2, 1),
+            x.unfold(2).fold((x.size('h'), x.size('w')), 2), x.prelu(a), x.channel_affine(a, a),
+            x.conv1d(w.select(kh=0), 'w', 'kw', dilation=2, padding=2),
+            x.conv_transpose1d(w.select(kh=0), 'h', 'kw', stride=2)]
     for i, y in enumerate(outs): y.backward(rng(seed + i).standard_normal(y.shape).astype('f4'))
     return [y.data for y in outs] + [t.grad.data for t in (x, w, f, b, a)]
 
@@ -133,7 +157,8 @@ def everything(x, seed=5):
 @pytest.mark.parametrize('shape', [(3, 4, 1), (7, 6, 4), (9, 12, 5)])
 def test_backends_and_layouts(shape, layout, every_size):
     a = rng(0).standard_normal(shape).astype('f4')
-    b = {'plain': a, 'fortran': np.asfortranarray(a), 'stepped': np.repeat(a, 2, 1)[:, ::2], 'negative': a[::-1].copy()[::-1]}[layout]
+    b = {'plain': a, 'fortran': np.asfortranarray(a), 'stepped': np.repeat(a, 2, 1)[:, ::2],
+         'negative': a[::-1].copy()[::-1]}[layout]
     with fl.use_backend('numpy'): want = everything(a)
     for name in fl.backends():
         with fl.use_backend(name): got = everything(b)
@@ -144,7 +169,10 @@ def test_threads_change_nothing(every_size):
     for n in (1, 2):
         fl.set_num_threads(n)
         x = fl.param(normal('h w c', 40, 30, 5))
-        for y in (x.max_pool2d(3, 2, 1), x.avg_pool2d(3, 1, 1), x.conv2d(normal('o kh kw c', 5, 3, 3, 1), groups=5), x.upsample2x_nearest(), x.unfold(3, 2, 1)): y.square().sum().backward()
+        for y in (x.max_pool2d(3, 2, 1), x.avg_pool2d(3, 1, 1),
+                  x.conv2d(normal('o kh kw c', 5, 3, 3, 1), groups=5), x.upsample2x_nearest(),
+                  x.unfold(3, 2, 1)):
+            y.square().sum().backward()
         results.append(x.grad.data.tobytes())
     fl.set_num_threads(before)
     assert results[0] == results[1]
@@ -181,7 +209,8 @@ def test_tiles_agree_with_windows(n, h, w, c, o, padding, backend, monkeypatch):
     calls = []
     monkeypatch.setattr(conv, 'by_tiles', lambda *a, by=conv.by_tiles: calls.append(1) or by(*a))
     with fl.use_backend(backend):
-        for got, want in zip(run('f32'), run('f64')): np.testing.assert_allclose(got, want, rtol=0, atol=3e-6 * np.abs(want).max())
+        for got, want in zip(run('f32'), run('f64')):
+            np.testing.assert_allclose(got, want, rtol=0, atol=3e-6 * np.abs(want).max())
     assert len(calls) == 2        # forward and the gradient of x, in f32 alone
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -np.inf])
@@ -196,7 +225,8 @@ def test_what_is_not_finite_stays_in_its_windows(bad):
     k = normal('o kh kw c', 64, 3, 3, 64, seed=1)
     k.data[5, 1, 1, 2] = bad
     y = normal('h w c', 20, 21, 64).conv2d(k, padding=1).data
-    assert np.isfinite(np.delete(y, 5, -1)).all() and (np.isnan(y[..., 5]).all() if np.isnan(bad) else np.isinf(y[..., 5]).all())
+    assert np.isfinite(np.delete(y, 5, -1)).all()
+    assert (np.isnan(y[..., 5]).all() if np.isnan(bad) else np.isinf(y[..., 5]).all())
     p = fl.param(normal('h w c', 20, 21, 64))
     g = np.zeros((20, 21, 64), 'f4')
     g[7, 8, 3] = bad
@@ -205,7 +235,9 @@ def test_what_is_not_finite_stays_in_its_windows(bad):
 
 def test_prepared_gives_the_same_bits():
     for (n, h, w, c, o, padding), groups in ((TILED[1], 1), ((1, 5, 6, 3, 4, 1), 1), ((1, 9, 9, 8, 8, 0), 2)):
-        x, k, b = normal('n h w c', n, h, w, c), normal('o kh kw c', o, 3, 3, c // groups, seed=1), normal('o', o, seed=2)
+        x, k, b = (normal('n h w c', n, h, w, c),
+                   normal('o kh kw c', o, 3, 3, c // groups, seed=1),
+                   normal('o', o, seed=2))
         ready = k.prepare_conv2d()
         for relu in (False, True):
             y = x.conv2d(k, b, padding=padding, groups=groups, relu=relu)
@@ -213,7 +245,8 @@ def test_prepared_gives_the_same_bits():
             if relu: assert (y.data == x.conv2d(k, b, padding=padding, groups=groups).relu().data).all()
         assert (ready.planes is not None) == (c >= 64) and ready.shape == k.shape and ready.tags == k.tags
         before = x.conv2d(ready, padding=padding, groups=groups).data
-        k.data[:] = 0                                                       # a copy: what happens to the weight later does not matter
+        # a copy: what happens to the weight later does not matter
+        k.data[:] = 0
         assert (x.conv2d(ready, padding=padding, groups=groups).data == before).all()
 
 def test_prepared_refuses_gradients():
@@ -228,7 +261,9 @@ def test_prepared_refuses_gradients():
 # conv2d
 
 def test_relu_is_a_relu():
-    x, w, b = fl.param(normal('h w c', 5, 6, 2)), fl.param(normal('o kh kw c', 3, 3, 3, 2, seed=1)), fl.param(normal('o', 3, seed=2))
+    x, w, b = (fl.param(normal('h w c', 5, 6, 2)),
+               fl.param(normal('o kh kw c', 3, 3, 3, 2, seed=1)),
+               fl.param(normal('o', 3, seed=2)))
     grads = []
     for f in (lambda: x.conv2d(w, b, padding=1, relu=True), lambda: x.conv2d(w, b, padding=1).relu()):
         for t in (x, w, b): t.grad = None
@@ -238,18 +273,29 @@ def test_relu_is_a_relu():
     assert C([[[-1.], [np.nan]]], 'h w c').conv2d(C([[[[1.]]]], 'o kh kw c'), relu=True).data.ravel()[0] == 0
     assert np.isnan(C([[[np.nan]]], 'h w c').conv2d(C([[[[1.]]]], 'o kh kw c'), relu=True).item())
 
-@pytest.mark.parametrize('kw,kind', [(dict(stride=0), ShapeMismatch), (dict(stride=(1, 0)), ShapeMismatch), (dict(padding=-1), ShapeMismatch), (dict(groups=0), ShapeMismatch), (dict(groups=2), ShapeMismatch), (dict(stride=1.5), OptionError),
-                                     (dict(padding=(1, 1, 1)), OptionError), (dict(groups=True), OptionError), (dict(bias=C([1., 2.], 'o')), ShapeMismatch), (dict(bias=C([1.], 'c')), TagError), (dict(bias=fl.Tensor(np.ones(1), 'o')), DTypeError)])
+@pytest.mark.parametrize('kw,kind', [(dict(stride=0), ShapeMismatch),
+                                     (dict(stride=(1, 0)), ShapeMismatch),
+                                     (dict(padding=-1), ShapeMismatch),
+                                     (dict(groups=0), ShapeMismatch),
+                                     (dict(groups=2), ShapeMismatch),
+                                     (dict(stride=1.5), OptionError),
+                                     (dict(padding=(1, 1, 1)), OptionError),
+                                     (dict(groups=True), OptionError),
+                                     (dict(bias=C([1., 2.], 'o')), ShapeMismatch),
+                                     (dict(bias=C([1.], 'c')), TagError),
+                                     (dict(bias=fl.Tensor(np.ones(1), 'o')), DTypeError)])
 def test_conv2d_refuses(kw, kind):
     x, w = normal('h w c', 3, 3, 1), normal('o kh kw c', 1, 2, 2, 1)
     with pytest.raises(kind): x.conv2d(w, **kw)
 
 def test_names_of_weights():
     x = normal('h w c', 3, 4, 2)
-    assert x.conv2d(normal('c h w d', 2, 2, 2, 2)).tags == ('h', 'w', 'c') and x.conv2d(normal('o h w c', 5, 2, 2, 2)).tags == ('h', 'w', 'o')
+    assert x.conv2d(normal('c h w d', 2, 2, 2, 2)).tags == ('h', 'w', 'c')
+    assert x.conv2d(normal('o h w c', 5, 2, 2, 2)).tags == ('h', 'w', 'o')
     for wrong in ('h kh kw d', 'o w h c', 'o kh c kw', 'kh kw c o'):
         with pytest.raises(TagError): x.conv2d(normal(wrong, 2, 2, 2, 2))
-    with pytest.raises(TagError, match='taken|another place'): normal('b h w c', 1, 3, 3, 2).conv2d(normal('b kh kw c', 2, 2, 2, 2))
+    with pytest.raises(TagError, match='taken|another place'):
+        normal('b h w c', 1, 3, 3, 2).conv2d(normal('b kh kw c', 2, 2, 2, 2))
 
 def test_halves_round_once():
     x, w = normal('h w c', 6, 6, 3), normal('o kh kw c', 2, 3, 3, 3, seed=1)
@@ -267,7 +313,8 @@ def test_first_of_equals_wins():
     x = fl.param(np.full((2, 2, 1), 7, 'f4'), 'h w c')
     x.max_pool2d(2).sum().backward()
     assert x.grad.data.ravel().tolist() == [1, 0, 0, 0]
-    y = fl.param(np.full((2, 3, 1), 7, 'f4').transpose(1, 0, 2), 'w h c').permute('h w c')      # first in the order of tags, not of memory
+    # first in the order of tags, not of memory
+    y = fl.param(np.full((2, 3, 1), 7, 'f4').transpose(1, 0, 2), 'w h c').permute('h w c')
     leaf = fl.param(np.zeros((3, 3, 1), 'f4'), 'h w c')
     leaf.max_pool2d(2, 1).sum().backward()
     assert leaf.grad.data[..., 0].tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 0]] and y.max_pool2d((2, 3)).item() == 7
@@ -283,11 +330,15 @@ def test_pools_and_strange_numbers(backend, every_size):
             y = fl.param(np.full((2, 2, 1), all_the_same, 'f4'), 'h w c')
             z = y.max_pool2d(3, 1, 1)
             z.sum().backward()
-            assert np.array_equal(z.data, np.full((2, 2, 1), all_the_same), equal_nan=True) and y.grad.data.ravel().tolist() == [4, 0, 0, 0]
+            assert np.array_equal(z.data, np.full((2, 2, 1), all_the_same), equal_nan=True)
+            assert y.grad.data.ravel().tolist() == [4, 0, 0, 0]
         assert C([[[1.], [2.]], [[3.], [6.]]], 'h w c').avg_pool2d(2, 2, 1).data.ravel().tolist() == [1, 2, 3, 6]
 
 @pytest.mark.parametrize('name', ['max_pool2d', 'avg_pool2d'])
-@pytest.mark.parametrize('args,kind', [((0,), InvalidShape), ((2, 0), InvalidShape), ((2, 1, 2), InvalidShape), ((4,), ShapeMismatch), ((2, 1, -1), InvalidShape), (((2, 2, 2),), OptionError), (('2',), OptionError)])
+@pytest.mark.parametrize('args,kind',
+                         [((0,), InvalidShape), ((2, 0), InvalidShape), ((2, 1, 2), InvalidShape),
+                          ((4,), ShapeMismatch), ((2, 1, -1), InvalidShape),
+                          (((2, 2, 2),), OptionError), (('2',), OptionError)])
 def test_pools_refuse(name, args, kind):
     with pytest.raises(kind): getattr(normal('h w c', 3, 3, 1), name)(*args)
 
@@ -296,17 +347,21 @@ def test_pools_refuse(name, args, kind):
 
 def test_prelu_and_affine_along_any_axis():
     x, a = normal('c t', 3, 5), normal('c', 3, seed=1)
-    assert (x.prelu(a).data == x.permute('t c').prelu(a).data.T).all() and (x.channel_affine(a, a).data == (x * a + a).permute('c t').data).all()
+    assert (x.prelu(a).data == x.permute('t c').prelu(a).data.T).all()
+    assert (x.channel_affine(a, a).data == (x * a + a).permute('c t').data).all()
     z = fl.param(C([0., -0., np.nan], 'c'))
     y = z.prelu(C([.5, .5, .5], 'c'))
     y.backward([1., 1., 1.])
     assert z.grad.tolist() == [.5, .5, .5] and np.isnan(y.data[2])
 
 def test_worked_examples():
-    assert C([[1.], [2.], [3.]], 'time in').conv1d(C([[[1.]], [[1.]]], 'tap in out'), 'time', 'tap').tolist() == [[3], [5]]
+    assert C([[1.], [2.], [3.]], 'time in').conv1d(C([[[1.]], [[1.]]], 'tap in out'), 'time',
+                                                   'tap').tolist() == [[3], [5]]
     x = C([[[1.], [2.]], [[3.], [4.]]], 'h w c')
     assert x.unfold(2, 2).tolist() == [[1, 2, 3, 4]] and x.max_pool2d(2).item() == 4 and x.avg_pool2d(2).item() == 2.5
-    assert C([1., 2., 3.], 't').insert_axis('c').conv1d(C([[1., 10.]], 'c tap'), 't', 'tap', causal=True).data.ravel().tolist() == [10, 21, 32]      # the last tap is the newest value
+    # the last tap is the newest value
+    assert C([1., 2., 3.], 't').insert_axis('c').conv1d(
+        C([[1., 10.]], 'c tap'), 't', 'tap', causal=True).data.ravel().tolist() == [10, 21, 32]
 
 def test_rules_keep_no_result():
     "Only relu needs the values of its result, a pool only the winners, unfold nothing."
@@ -324,7 +379,9 @@ def test_windows_of_one_pixel_are_a_copy(every_size):
     x = normal('h w c', 3, 4, 2)
     for name in fl.backends():
         with fl.use_backend(name):
-            for y in (x.unfold(1), x.max_pool2d(1), x.avg_pool2d(1), x.unfold(1).fold((3, 4), 1)): assert not np.shares_memory(y.data, x.data) and y.data.ravel().tolist() == x.data.ravel().tolist()
+            for y in (x.unfold(1), x.max_pool2d(1), x.avg_pool2d(1), x.unfold(1).fold((3, 4), 1)):
+                assert not np.shares_memory(y.data, x.data)
+                assert y.data.ravel().tolist() == x.data.ravel().tolist()
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])

@@ -20,7 +20,8 @@ def values(shape, dtype, seed=0):
 
 def same(x, y):
     "Two tensors alike in everything, with memory of their own."
-    assert type(y) is fl.Tensor and (y.tags, y.shape, y.dtype, y.requires_grad) == (x.tags, x.shape, x.dtype, x.requires_grad)
+    assert type(y) is fl.Tensor
+    assert (y.tags, y.shape, y.dtype, y.requires_grad) == (x.tags, x.shape, x.dtype, x.requires_grad)
     assert y.data.tobytes() == np.ascontiguousarray(x.data).tobytes()
     assert not np.shares_memory(x.data, y.data) and y.data.flags.c_contiguous and y.data.flags.writeable
     assert y.node is None or y.node is not x.node
@@ -40,8 +41,16 @@ def test_special_values(way):
     x = fl.Tensor(np.array([np.nan, np.inf, -np.inf, -0., 1e-45], 'f4'), 'd')
     same(x, way(x))
 
-VIEWS = {'slice': lambda a: a[:2, :3], 'transposed': lambda a: a.T, 'backwards': lambda a: a[::-1, ::-1], 'steps': lambda a: a[::3, ::2], 'one value': lambda a: a[1, 2],
-         'row': lambda a: a[4], 'column': lambda a: a[:, 4], 'repeated': lambda a: np.broadcast_to(a[0], a.shape), 'fortran': np.asfortranarray, 'read-only': lambda a: read_only(a[2:])}
+VIEWS = {'slice': lambda a: a[:2, :3],
+         'transposed': lambda a: a.T,
+         'backwards': lambda a: a[::-1, ::-1],
+         'steps': lambda a: a[::3, ::2],
+         'one value': lambda a: a[1, 2],
+         'row': lambda a: a[4],
+         'column': lambda a: a[:, 4],
+         'repeated': lambda a: np.broadcast_to(a[0], a.shape),
+         'fortran': np.asfortranarray,
+         'read-only': lambda a: read_only(a[2:])}
 
 def read_only(a):
     a = a.view()
@@ -61,7 +70,10 @@ def test_view(way, view, leaf):
 def test_a_pickle_is_as_large_as_what_is_shown(protocol):
     big = fl.zeros('row col', row=1000, col=1000)
     plain = len(pickle.dumps(fl.zeros('row col', row=2, col=3), protocol))
-    for part in (big.slice(row=(0, 2), col=(5, 8)), big.permute('col row').slice(row=(0, 2), col=(5, 8)), big.select(row=0).slice(col=(0, 6)), fl.param(big.data[:2, :3], 'row col')):
+    for part in (big.slice(row=(0, 2), col=(5, 8)),
+                 big.permute('col row').slice(row=(0, 2), col=(5, 8)),
+                 big.select(row=0).slice(col=(0, 6)),
+                 fl.param(big.data[:2, :3], 'row col')):
         assert len(pickle.dumps(part, protocol)) < plain + 60 < 700
     assert len(pickle.dumps(big, protocol)) >= 4_000_000
 
@@ -167,7 +179,10 @@ def test_copy_of_a_leaf_is_another_name():
 
 # results
 
-RESULTS = {'mul': lambda w: w * 2., 'view': lambda w: w.slice(d=(0, 2)), 'number': lambda w: w.sum(), 'checkpoint': lambda w: fl.checkpoint(lambda x: x * x, w),
+RESULTS = {'mul': lambda w: w * 2.,
+           'view': lambda w: w.slice(d=(0, 2)),
+           'number': lambda w: w.sum(),
+           'checkpoint': lambda w: fl.checkpoint(lambda x: x * x, w),
            'custom': lambda w: fl.custom_vjp(lambda_op)(w)}
 
 def lambda_op(x:fl.Tensor): return x.data * 2, x.tags, (lambda g: 2 * g,)
@@ -239,7 +254,8 @@ def test_blocks(way, name):
     q = x.to(name)
     for b in (q, fl.BlockTensor(q.blocks[2:5], name, 'out in')):
         twin = way(b)
-        assert type(twin) is fl.BlockTensor and twin.dtype is b.dtype and twin.activation == b.activation and twin.tags == b.tags and twin.shape == b.shape
+        assert type(twin) is fl.BlockTensor and twin.dtype is b.dtype
+        assert twin.activation == b.activation and twin.tags == b.tags and twin.shape == b.shape
         np.testing.assert_array_equal(twin.blocks, b.blocks)
         assert np.shares_memory(twin.blocks, b.blocks) == (way is copy.copy)
         np.testing.assert_array_equal(twin.dequantize().data, b.dequantize().data)
@@ -249,14 +265,19 @@ def test_a_pickle_of_blocks_is_as_large_as_what_is_shown():
     part = fl.BlockTensor(q.blocks[:2], 'q4_0', 'out in')
     for p in PROTOCOLS: assert len(pickle.dumps(part, p)) < 2 * part.nbytes + 600 < q.nbytes / 50
 
-PACKED = {'dense': lambda x: x.pack(), 'q8_0': lambda x: x.to('q8_0').pack(), 'q4_k': lambda x: x.to('q4_k').pack(), 'i8x4': lambda x: x.to('q5_0').pack('i8x4')}
+PACKED = {'dense': lambda x: x.pack(),
+          'q8_0': lambda x: x.to('q8_0').pack(),
+          'q4_k': lambda x: x.to('q4_k').pack(),
+          'i8x4': lambda x: x.to('q5_0').pack('i8x4')}
 
 @all_ways
 @pytest.mark.parametrize('make', PACKED.values(), ids=PACKED)
 def test_packed_weights(way, make):
     w, x = make(fl.Tensor(values((8, 512), 'f4'), 'out in')), fl.Tensor(values((3, 512), 'f4', 1), 'row in')
     twin = way(w)
-    assert type(twin) is type(w) and (twin.layout, twin.tags, twin.shape, twin.nbytes, repr(twin)) == (w.layout, w.tags, w.shape, w.nbytes, repr(w))
+    assert type(twin) is type(w)
+    assert (twin.layout, twin.tags, twin.shape, twin.nbytes, repr(twin)) == (w.layout, w.tags, w.shape,
+                                                                             w.nbytes, repr(w))
     np.testing.assert_array_equal(x.dot(twin, 'in').data, x.dot(w, 'in').data)
     shared = [np.shares_memory(a, b) for a, b in zip(twin.arrays, w.arrays) if a is not None]
     assert set(shared) == {way is copy.copy}
@@ -281,14 +302,16 @@ def test_positions_and_tables(way):
         np.testing.assert_array_equal(twin.positions, table.positions)
         for a, b in ((twin.sin, table.sin), (twin.cos, table.cos)):
             np.testing.assert_array_equal(a.data, b.data)
-            assert np.shares_memory(a.data, b.data) == (way is copy.copy) and not a.data.flags.writeable      # a table stays as it was made
+            # a table stays as it was made
+            assert np.shares_memory(a.data, b.data) == (way is copy.copy) and not a.data.flags.writeable
 
 @all_ways
 def test_what_operations_return_beside_tensors(way):
     x = fl.Tensor(values((2, 5), 'f4'), 'row d')
     top = x.topk('d', 2)
     twin = way(top)
-    assert type(twin) is type(top) and twin.values.tolist() == top.values.tolist() and twin.values.tags == top.values.tags
+    assert type(twin) is type(top) and twin.values.tolist() == top.values.tolist()
+    assert twin.values.tags == top.values.tags
     report = fl.gradcheck(lambda x: x * x, fl.Tensor([1., 2.], 'd'))
     assert repr(way(report)) == repr(report)
     told = fl.explain(x.dot, fl.ones('d out', d=5, out=2), 'd')
@@ -309,7 +332,8 @@ def test_errors(way, kind):
     e.add_note('and more')
     for told in (e, kind('only a line'), kind()):
         twin = way(told)
-        assert type(twin) is kind and str(twin) == str(told) and getattr(twin, '__notes__', []) == getattr(told, '__notes__', [])
+        assert type(twin) is kind and str(twin) == str(told)
+        assert getattr(twin, '__notes__', []) == getattr(told, '__notes__', [])
 
 def faults():
     yield lambda: fl.ones('a b', (2, 3)).dot(fl.ones('b c', (2, 2)), 'b')
@@ -348,10 +372,14 @@ def test_another_process(start):
         w, q = fl.param(values(20, 'f4'), 'd'), fl.ones('a b', (2, 32)).to('q8_0')
         w.grad = np.ones(20, 'f4')
         with multiprocessing.get_context(start).Pool(1) as pool:
-            back, blocks, same_types, table, add = pool.apply_async(work, [(w, q, fl.f32, fl.rope_table(fl.AxisRange(3), 4))]).get(120)
+            back, blocks, same_types, table, add = pool.apply_async(
+                work, [(w, q, fl.f32, fl.rope_table(fl.AxisRange(3), 4))]).get(120)
             np.testing.assert_allclose(back.grad.data, 1 + 2 * w.data, rtol=1e-6)
-            assert w.grad.tolist() == [1.] * 20 and same_types and add is fl.registry['add'] and blocks.tags == ('a', 'b') and len(table) == 3
-            with pytest.raises(errors.TagError, match="'b'(?s:.*)w : b=3") as e: pool.apply_async(fail, [fl.ones('b', b=3)]).get(120)
+            assert w.grad.tolist() == [1.] * 20 and same_types and add is fl.registry['add']
+            assert blocks.tags == ('a', 'b') and len(table) == 3
+            with pytest.raises(errors.TagError, match="'b'(?s:.*)w : b=3") as e:
+                pool.apply_async(fail, [fl.ones('b', b=3)]).get(120)
             assert 'help:' in str(e.value)
-            with pytest.raises(multiprocessing.pool.MaybeEncodingError, match='detach'): pool.apply_async(fail_to_return, [w]).get(120)
+            with pytest.raises(multiprocessing.pool.MaybeEncodingError, match='detach'):
+                pool.apply_async(fail_to_return, [w]).get(120)
             with pytest.raises(GradError, match='detach'): pool.apply_async(work, [w * 2.]).get(120)

@@ -1,4 +1,5 @@
-"""What happens between a call and a compiled kernel: refusals, faults, seeds, floors. Fake backends stand for those of others."""
+"""What happens between a call and a compiled kernel: refusals, faults, seeds, floors. Fake
+backends stand for those of others."""
 import importlib.metadata, warnings
 from types import SimpleNamespace
 import numpy as np
@@ -47,7 +48,9 @@ def test_refusals_are_kept_per_backend(offer, every_size):
     with kernels.use_backend('picky'): np.testing.assert_array_equal(kernels.exp(x), np.exp(x))
 
 
-@pytest.mark.parametrize('error', [NotImplementedError('f64'), TypeError("Invalid call to pythranized function `exp(float64[:], float64[:])'\nCandidates are:\n")])
+@pytest.mark.parametrize('error', [NotImplementedError('f64'),
+                                   TypeError("Invalid call to pythranized function "
+                                             "`exp(float64[:], float64[:])'\nCandidates are:\n")])
 def test_a_refusal_is_silent_and_asked_once(offer, every_size, error):
     calls = []
     offer('other', exp=raising(error, calls))
@@ -71,13 +74,16 @@ def test_a_refusal_is_of_the_kernel_and_the_types(offer, every_size):
 
 # what goes wrong inside
 
-@pytest.mark.parametrize('error', [SystemError('returned a result with an exception set'), TypeError('unsupported operand'), ValueError('no'), OverflowError('too large'), RuntimeError('mine')],
+@pytest.mark.parametrize('error', [SystemError('returned a result with an exception set'),
+                                   TypeError('unsupported operand'), ValueError('no'),
+                                   OverflowError('too large'), RuntimeError('mine')],
                          ids=lambda e: type(e).__name__)
 def test_a_fault_is_heard_once_and_the_twin_answers(offer, every_size, error):
     calls = []
     offer('broken', exp=raising(error, calls))
     with kernels.use_backend('broken'):
-        with pytest.warns(RuntimeWarning, match=rf"kernel exp of backend 'broken' failed, NumPy takes over: {type(error).__name__}: {error}"):
+        with pytest.warns(RuntimeWarning, match=r"kernel exp of backend 'broken' failed, NumPy "
+                                                rf"takes over: {type(error).__name__}: {error}"):
             np.testing.assert_array_equal(kernels.exp(X), np.exp(X))
         with warnings.catch_warnings():
             warnings.simplefilter('error')
@@ -111,18 +117,29 @@ def test_a_fault_half_way_through_arguments_is_an_error(offer, every_size):
         x[:25] += alpha * y[:25]
         raise ValueError('lost')
     offer('broken', add_scaled_=half)
-    with kernels.use_backend('broken'), pytest.raises(KernelError, match=r"add_scaled_ of backend 'broken' failed while it changed its arguments: ValueError: lost[\s\S]*help: fl.use_backend"):
+    with kernels.use_backend('broken'), pytest.raises(
+        KernelError, match=r"add_scaled_ of backend 'broken' failed while it changed its "
+                           r"arguments: ValueError: lost[\s\S]*help: fl.use_backend"):
         kernels.add_scaled_(X.copy(), X, 1.)
     assert issubclass(KernelError, FucinaError) and issubclass(KernelError, RuntimeError)
 
 
 # seeds
 
-SEEDS = [0, 1, -1, 2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, -2**63, -2**63 - 1, 10**30, -10**30, True, np.uint64(2**64 - 1), np.int8(-1)]
-RANDOM = {'rand': lambda s: fl.rand('d', 200, seed=s), 'uniform': lambda s: fl.uniform('d', 200, -1, 3, seed=s), 'randn': lambda s: fl.randn('d', 200, seed=s),
-          'normal': lambda s: fl.normal('d', 200, 1, 2, seed=s), 'bernoulli': lambda s: fl.bernoulli('d', 200, .3, seed=s), 'gumbel': lambda s: fl.gumbel('d', 200, seed=s),
-          'randint': lambda s: fl.randint('d', 200, 0, 9, seed=s), 'randperm': lambda s: fl.randperm('d', 200, seed=s), 'dropout': lambda s: fl.ones('d', 200).dropout(.5, s),
-          'multinomial': lambda s: fl.Tensor([1., 2., 3.], 'class').multinomial('class', 'draw', 200, seed=s), 'manual_seed': lambda s: (fl.manual_seed(s), fl.rand('d', 200))[1]}
+SEEDS = [0, 1, -1, 2**31, 2**63 - 1, 2**63, 2**64 - 1, 2**64, -2**63, -2**63 - 1, 10**30, -10**30,
+         True, np.uint64(2**64 - 1), np.int8(-1)]
+RANDOM = {'rand': lambda s: fl.rand('d', 200, seed=s),
+          'uniform': lambda s: fl.uniform('d', 200, -1, 3, seed=s),
+          'randn': lambda s: fl.randn('d', 200, seed=s),
+          'normal': lambda s: fl.normal('d', 200, 1, 2, seed=s),
+          'bernoulli': lambda s: fl.bernoulli('d', 200, .3, seed=s),
+          'gumbel': lambda s: fl.gumbel('d', 200, seed=s),
+          'randint': lambda s: fl.randint('d', 200, 0, 9, seed=s),
+          'randperm': lambda s: fl.randperm('d', 200, seed=s),
+          'dropout': lambda s: fl.ones('d', 200).dropout(.5, s),
+          'multinomial': lambda s: fl.Tensor([1., 2., 3.], 'class').multinomial('class', 'draw',
+                                                                                200, seed=s),
+          'manual_seed': lambda s: (fl.manual_seed(s), fl.rand('d', 200))[1]}
 
 @pytest.mark.parametrize('seed', SEEDS)
 @pytest.mark.parametrize('name', RANDOM)
@@ -134,7 +151,8 @@ def test_any_whole_number_is_a_seed(name, seed, backend):
         got = draw(seed).numpy()
         np.testing.assert_array_equal(got, draw(int(seed) % 2**64).numpy())
         np.testing.assert_array_equal(got, draw(int(seed) % 2**64 - 2**64).numpy())
-    if backend != 'numpy': assert sum(n for k, n in kernels.stats.items() if isinstance(k, tuple)) == before, 'NumPy ran'
+    if backend != 'numpy':
+        assert sum(n for k, n in kernels.stats.items() if isinstance(k, tuple)) == before, 'NumPy ran'
     with kernels.use_backend('numpy'): np.testing.assert_array_equal(got, draw(seed).numpy())
 
 
@@ -166,9 +184,11 @@ def test_whole_numbers_beyond_64_bits(op, n, backend):
 
 @pytest.mark.parametrize('names', [['attend_'], ['attend_back_'], ['attend_', 'attend_back_']], ids=' '.join)
 def test_a_floor_is_asked_for_not_copied(names, monkeypatch):
-    "Each of the two attention kernels gets the memory it works in if it runs compiled, whatever the floor of the other."
+    """Each of the two attention kernels gets the memory it works in if it runs compiled, whatever
+    the floor of the other."""
     def run():
-        q, k, v = [fl.param(np.random.default_rng(i).standard_normal((5, 2, 16)).astype('f4'), f'seq {axis} d') for i, axis in enumerate(('head', 'kv_head', 'kv_head'))]
+        q, k, v = [fl.param(np.random.default_rng(i).standard_normal((5, 2, 16)).astype('f4'),
+                            f'seq {axis} d') for i, axis in enumerate(('head', 'kv_head', 'kv_head'))]
         y = q.attention(k, v)
         y.sum().backward()
         return [y.numpy(), *(x.grad.numpy() for x in (q, k, v))]
@@ -180,7 +200,8 @@ def test_a_floor_is_asked_for_not_copied(names, monkeypatch):
 @pytest.mark.parametrize('floor', [0, 10**9])
 def test_masked_sums_follow_the_plain_sum(floor, monkeypatch):
     "One floor for both: bit for bit the sum of the array in which everything else is 0."
-    for name in 'sum_last sum_mid masked_sum_last masked_sum_mid'.split(): monkeypatch.setattr(kernels.table[name], 'floor', floor)
+    for name in 'sum_last sum_mid masked_sum_last masked_sum_mid'.split():
+        monkeypatch.setattr(kernels.table[name], 'floor', floor)
     rng = np.random.default_rng(0)
     x, m = rng.standard_normal((1, 5000, 3)).astype('f4'), rng.random((1, 5000, 3)) < .5
     got, count = kernels.masked.masked_sum_columns(x, m.view('u1'))

@@ -1,4 +1,5 @@
-"""Names that people bring from torch, NumPy, JAX and Keras: each is told the true way here, and no wild guess is made."""
+"""Names that people bring from torch, NumPy, JAX and Keras: each is told the true way here, and
+no wild guess is made."""
 import re
 import numpy as np
 import pytest
@@ -31,15 +32,24 @@ def test_no_wild_guess(name):
         assert 'did you mean' not in str(e.value), str(e.value)
 
 
-@pytest.mark.parametrize('name,meant', [('sofmax', 'softmax'), ('rleu', 'relu'), ('cros_entropy', 'cross_entropy'), ('layernorm', 'layer_norm')])
+@pytest.mark.parametrize('name,meant',
+                         [('sofmax', 'softmax'), ('rleu', 'relu'),
+                          ('cros_entropy', 'cross_entropy'), ('layernorm', 'layer_norm')])
 def test_a_slip_of_the_pen(name, meant):
     for owner in (fl, X()):
         with pytest.raises(fl.UnknownName, match=f"did you mean '?{meant}'?"): getattr(owner, name)
 
 
-CALLS = [('concatenate', lambda x: np.concatenate([x, x]), 'fl.concat'), ('stack', lambda x: np.stack([x, x]), 'fl.stack'), ('where', lambda x: np.where(x, x, x), 'where'),
-         ('dot', lambda x: np.dot(x, x), 'x.dot'), ('clip', lambda x: np.clip(x, 0, 1), 'x.clamp'), ('transpose', lambda x: np.transpose(x), 'x.permute'),
-         ('einsum', lambda x: np.einsum('ij->j', x), 'x.einsum'), ('sort', lambda x: np.sort(x), 'x.sort'), ('sum', lambda x: np.sum(x), 'x.sum'), ('median', lambda x: np.median(x), 'x.numpy()')]
+CALLS = [('concatenate', lambda x: np.concatenate([x, x]), 'fl.concat'),
+         ('stack', lambda x: np.stack([x, x]), 'fl.stack'),
+         ('where', lambda x: np.where(x, x, x), 'where'),
+         ('dot', lambda x: np.dot(x, x), 'x.dot'),
+         ('clip', lambda x: np.clip(x, 0, 1), 'x.clamp'),
+         ('transpose', lambda x: np.transpose(x), 'x.permute'),
+         ('einsum', lambda x: np.einsum('ij->j', x), 'x.einsum'),
+         ('sort', lambda x: np.sort(x), 'x.sort'),
+         ('sum', lambda x: np.sum(x), 'x.sum'),
+         ('median', lambda x: np.median(x), 'x.numpy()')]
 
 @pytest.mark.parametrize('learns', [False, True])
 @pytest.mark.parametrize('name,call,way', CALLS, ids=[n for n, *_ in CALLS])

@@ -37,7 +37,8 @@ def twin():
 
 
 def ask(reference, *inputs, **options):
-    "A check; without inputs the functions are called with nothing, and what is right is told all the same, unlike `ask_once`."
+    """A check; without inputs the functions are called with nothing, and what is right is told
+    all the same, unlike `ask_once`."""
     if not inputs: inputs, options = ['an input'], dict(run=lambda f, _: f()) | options
     exercise('1.1', 'A title', reference, list(inputs), **options)
     return lambda answer: check('1.1', answer)
@@ -111,15 +112,19 @@ def own_op(fn):
     from fucinalib.autograd import custom_vjp
     return custom_vjp(fn)
 
-@pytest.mark.parametrize('right, wrong', [(3.5, 0.), ([1, 2], [0, 0]), ([1, 2], [1]), ('abx', ''), (Tensor([1., 2.], 'd'), Tensor([2., 4.], 'd')),
-                                          (np.arange(3.), np.zeros(3)), (True, False), (3.5, [3.5])], ids=str)
+@pytest.mark.parametrize('right, wrong',
+                         [(3.5, 0.), ([1, 2], [0, 0]), ([1, 2], [1]), ('abx', ''),
+                          (Tensor([1., 2.], 'd'), Tensor([2., 4.], 'd')),
+                          (np.arange(3.), np.zeros(3)), (True, False), (3.5, [3.5])],
+                         ids=str)
 @pytest.mark.parametrize('form', [lambda v: v, lambda v: lambda: v], ids=['value', 'function'])
 def test_a_question_with_one_answer_does_not_tell_it(right, wrong, form):
     one = ask_once(form(right), hints='think')
     assert one(form(right))
     v = one(form(wrong))
     told = shown(v)
-    assert not v and v.answered and 'should be' not in told and 'right</span>' not in told and '<svg' not in told and 'the right one' not in told
+    assert not v and v.answered and 'should be' not in told and 'right</span>' not in told
+    assert '<svg' not in told and 'the right one' not in told
     assert v.help == "hint('1.1')" and v.fault.right == '' and v.fault.sides is None
 
 def test_unknown_id():
@@ -148,14 +153,18 @@ def test_nearly_equal_numbers_show_enough_digits():
     assert '0.30001, should be 0.3' in repr(v)
 
 @pytest.mark.parametrize('fn, words', [
-    (lambda x: -x, 'opposite sign'), (lambda x: x * 3, '3 times the right one'), (lambda x: x + 2, '2 too large'), (lambda x: x.T.copy(), 'two axes swapped'),
-    (lambda x: np.where(x == 0, np.nan, x), 'wrong exactly where x is zero')])
+                             (lambda x: -x, 'opposite sign'),
+                             (lambda x: x * 3, '3 times the right one'),
+                             (lambda x: x + 2, '2 too large'),
+                             (lambda x: x.T.copy(), 'two axes swapped'),
+                             (lambda x: np.where(x == 0, np.nan, x), 'wrong exactly where x is zero')])
 def test_patterns(fn, words):
     x = np.array([[1., -2.], [3., 0.]])
     assert words in str(ask(lambda x: x, x)(fn))
 
 def test_nan():
-    assert 'NaN at [1], the only wrong entry of 2 (nan, should be 1)' in repr(ask(lambda x: x, np.ones(2))(lambda x: np.array([1, np.nan])))
+    assert 'NaN at [1], the only wrong entry of 2 (nan, should be 1)' in repr(
+        ask(lambda x: x, np.ones(2))(lambda x: np.array([1, np.nan])))
     assert 'value is NaN' in repr(ask(lambda: 1.)(lambda: float('nan')))
     assert ask(lambda: np.array([np.nan, np.inf]))(lambda: np.array([np.nan, np.inf]))
     assert not ask(lambda: np.array([np.nan, np.inf]))(lambda: np.array([np.nan, 1e30]))
@@ -179,11 +188,15 @@ def test_no_inputs_means_one_call():
 def test_tags_sizes_types():
     one = ask(lambda x: x, X)
     assert 'wrong tags' in repr(one(lambda x: Tensor(x.data, 'row column')))
-    assert "another order" in repr(one(lambda x: Tensor(x.data.T, 'col row'))) and ".permute('row col')" in str(one(lambda x: Tensor(x.data.T, 'col row')))
+    assert "another order" in repr(one(lambda x: Tensor(x.data.T, 'col row')))
+    assert ".permute('row col')" in str(one(lambda x: Tensor(x.data.T, 'col row')))
     assert 'wrong sizes' in repr(one(lambda x: Tensor(x.data[:, :2], x.tags)))
-    assert 'values right, but another number type (f64, should be f32)' in repr(one(lambda x: Tensor(x.data.astype('f8'), x.tags)))
-    assert 'the values differ, and so does the number type' in repr(one(lambda x: Tensor(x.data.astype('f8') + 1, x.tags)))
-    assert 'returned an array, asked for a Tensor' in repr(one(lambda x: x.data)) and 'Tensor(array, tags)' in str(one(lambda x: x.data))
+    assert 'values right, but another number type (f64, should be f32)' in repr(
+        one(lambda x: Tensor(x.data.astype('f8'), x.tags)))
+    assert 'the values differ, and so does the number type' in repr(
+        one(lambda x: Tensor(x.data.astype('f8') + 1, x.tags)))
+    assert 'returned an array, asked for a Tensor' in repr(one(lambda x: x.data))
+    assert 'Tensor(array, tags)' in str(one(lambda x: x.data))
     assert 'returned a number, asked for a Tensor' in repr(one(lambda x: 3))
     for v in (one(lambda x: x.data), one(lambda x: Tensor(x.data.T, 'col row'))): shown(v)
 
@@ -192,11 +205,20 @@ def test_returned_none():
     assert 'returned None: did you forget return?' in repr(ask(lambda x: x, X)(forgot))
     assert ask(lambda x: None, X)(lambda x: print(end=''))
 
-@pytest.mark.parametrize('yours, right, words', [
-    (True, False, 'True, should be False'), (1, True, 'returned a number, asked for a bool'), ('axb', 'abx', "'axb', should be 'abx'"),
-    ([1, 2], [1, 3], '[1]: another value'), ([1], [1, 2], '1 values, asked for 2'), ({'a': 1}, {'b': 1}, "the key 'b' is missing"),
-    ({'a': 1, 'b': 2}, {'a': 1}, "the key 'b' is too many"), ({'a': [1, X]}, {'a': [1, Tensor(X.data + 1, X.tags)]}, "['a'][1]: wrong at row=0 col=0"),
-    ([None], [1], '[0]: no value here'), (np.array([True, False]), np.array([True, True]), 'wrong at [1]'), ({1}, {2}, 'another value')], ids=str)
+@pytest.mark.parametrize(
+    'yours, right, words', [
+        (True, False, 'True, should be False'),
+        (1, True, 'returned a number, asked for a bool'),
+        ('axb', 'abx', "'axb', should be 'abx'"),
+        ([1, 2], [1, 3], '[1]: another value'),
+        ([1], [1, 2], '1 values, asked for 2'),
+        ({'a': 1}, {'b': 1}, "the key 'b' is missing"),
+        ({'a': 1, 'b': 2}, {'a': 1}, "the key 'b' is too many"),
+        ({'a': [1, X]}, {'a': [1, Tensor(X.data + 1, X.tags)]}, "['a'][1]: wrong at row=0 col=0"),
+        ([None], [1], '[0]: no value here'),
+        (np.array([True, False]), np.array([True, True]), 'wrong at [1]'),
+        ({1}, {2}, 'another value')],
+    ids=str)
 def test_other_values(yours, right, words):
     v = ask(lambda: right)(lambda: yours)
     assert words in repr(v); shown(v)
@@ -240,7 +262,8 @@ def test_change_that_is_asked_for():
     def wrong(w, g): w -= 2 * g
     def rebinds(w, g): w = w - g; return None if w is not g else 1
     assert one(step)
-    assert 'value right, w after the call: wrong at [0]' in repr(one(wrong)) and 'w after the call' in repr(one(rebinds))
+    assert 'value right, w after the call: wrong at [0]' in repr(one(wrong))
+    assert 'w after the call' in repr(one(rebinds))
 
 def test_inputs_that_are_objects_and_lists():
     class Value:
@@ -300,11 +323,13 @@ def own(rule):
 
 def test_wrong_gradient(twin):
     v = check('7.1', own(lambda g, by: g))
-    assert 'value right, gradient of x wrong at row=0 col=0, 6 of 6 entries' in repr(v) and '0.5 times the right one' in str(v)
+    assert 'value right, gradient of x wrong at row=0 col=0, 6 of 6 entries' in repr(v)
+    assert '0.5 times the right one' in str(v)
     assert shown(v).count('<svg') == 3
 
 def test_lost_gradient(twin):
-    assert 'value right, but no gradient passes' in repr(check('7.1', lambda x, by=2.: Tensor(x.data * np.float32(by), x.tags)))
+    assert 'value right, but no gradient passes' in repr(
+        check('7.1', lambda x, by=2.: Tensor(x.data * np.float32(by), x.tags)))
 
 def test_failing_backward(twin):
     def boom(g, by): return g.nothing
@@ -324,7 +349,8 @@ def test_hints():
 
 def test_solution_from_a_notebook(tmp_path, monkeypatch):
     cell = lambda source: dict(cell_type='code', source=source.splitlines(True))
-    cells = [cell('#| solution: 91.10\ndef no(): pass'), cell("#| solution: 91.1\ndef answer(x): return x\ncheck('91.1', answer)")]
+    cells = [cell('#| solution: 91.10\ndef no(): pass'),
+             cell("#| solution: 91.1\ndef answer(x): return x\ncheck('91.1', answer)")]
     (tmp_path / '91_a.ipynb').write_text(json.dumps(dict(cells=cells)))
     (tmp_path / '90_broken.ipynb').write_text('solution: 91.1 {')
     monkeypatch.chdir(tmp_path)
@@ -382,7 +408,8 @@ def test_use_of_an_answer_that_covers_a_part(twin):
         assert 'twin is yours (<lambda>)' in repr(used)
         assert X.twin().data[0, 1] == -4 and X.twin(3.).data[0, 1] == -6 and seen == [2., 3.]
     assert X.twin().data[0, 1] == -4 and len(seen) == 2
-    exercise('7.5', 'In terms of itself', lambda x: x + x, [(X,)], op='twin', adapt=lambda answer: lambda x, by=2.: answer(x.twin(by / 2)))
+    exercise('7.5', 'In terms of itself', lambda x: x + x, [(X,)], op='twin',
+             adapt=lambda answer: lambda x, by=2.: answer(x.twin(by / 2)))
     with use('7.5', lambda x: x + x): assert X.twin().data[0, 1] == -4
 
 def test_use_makes_a_method():
@@ -398,12 +425,14 @@ def test_use_makes_a_method():
     assert X.thrice().data[0, 1] == -6
     used.undo()
     with pytest.raises(AttributeError): X.thrice()
-    exercise('7.7', 'The first row', lambda x: x.data[0], [(X,)], method='first_row', adapt=lambda answer: lambda x: Tensor(answer(x), 'col'))
+    exercise('7.7', 'The first row', lambda x: x.data[0], [(X,)], method='first_row',
+             adapt=lambda answer: lambda x: Tensor(answer(x), 'col'))
     with use('7.7', lambda x: x.data[0] + 0): assert X.first_row().tags == ('col',)
     with use('7.7', lambda x: x.data[0] * 1), use('7.7', None): assert not hasattr(X, 'first_row')
 
 def test_a_method_may_not_hide_one_of_the_library():
-    with pytest.raises(OptionError, match="Tensor has 'sum'.*\n.*op='sum'"): exercise('7.8', 'A', lambda x: x, [(X,)], method='sum')
+    with pytest.raises(OptionError, match="Tensor has 'sum'.*\n.*op='sum'"):
+        exercise('7.8', 'A', lambda x: x, [(X,)], method='sum')
 
 def test_use_wants_a_right_answer(twin):
     with pytest.raises(OptionError, match='must pass its check'): use('7.1', lambda x, by=2.: x)

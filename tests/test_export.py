@@ -13,7 +13,9 @@ def clone(tmp_path_factory):
     "The project as a repository of its own, everything committed"
     home = tmp_path_factory.mktemp('clone')
     for name in 'fucinalib nbs tutorials tools tests docs'.split():
-        shutil.copytree(ROOT/name, home/name, ignore=shutil.ignore_patterns('__pycache__', '.ipynb_checkpoints', '_build', '_src', '_proc'))
+        shutil.copytree(ROOT/name, home/name,
+                        ignore=shutil.ignore_patterns('__pycache__', '.ipynb_checkpoints',
+                                                      '_build', '_src', '_proc'))
     for name in 'settings.ini README.md Makefile'.split(): shutil.copy(ROOT/name, home/name)
     git(home, 'init', '-q')
     commit(home)
@@ -41,7 +43,8 @@ def project(clone):
 def export(home, *options, **env):
     "(code, what it says)"
     env = {k: v for k, v in os.environ.items() if k not in ('CI', 'IN_TEST')} | {'PYTHONPATH': str(home)} | env
-    done = subprocess.run([sys.executable, 'tools/export.py', *options], cwd=home, env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, 'tools/export.py', *options], cwd=home, env=env,
+                          capture_output=True, text=True)
     assert 'Traceback' not in done.stderr and 'JSONDecodeError' not in done.stderr, done.stderr
     return done.returncode, done.stdout + done.stderr
 
@@ -67,11 +70,15 @@ def test_nbdev_clean_has_nothing_to_do(project, monkeypatch):
     assert changed(project) == []
 
 
+# letters as numbers
 OUT_OF_FORM = {
     CHAPTER: lambda text: text.rstrip('\n'),
-    'nbs/23_convolution.ipynb': lambda text: json.dumps(dict(reversed(json.loads(text).items())), indent=1, ensure_ascii=False) + '\n',
-    'nbs/index.ipynb': lambda text: json.dumps(json.loads(text), indent=2, ensure_ascii=False, sort_keys=True) + '\n',
-    'tutorials/00_tour.ipynb': lambda text: json.dumps(json.loads(text), indent=1, sort_keys=True) + '\n'}      # letters as numbers
+    'nbs/23_convolution.ipynb': lambda text: json.dumps(dict(reversed(json.loads(text).items())),
+                                                        indent=1, ensure_ascii=False) + '\n',
+    'nbs/index.ipynb': lambda text: json.dumps(json.loads(text), indent=2, ensure_ascii=False,
+                                               sort_keys=True) + '\n',
+    'tutorials/00_tour.ipynb': lambda text: json.dumps(json.loads(text), indent=1, sort_keys=True)
+    + '\n'}
 
 def test_notebooks_out_of_form_are_named_and_mended(project):
     for name, spoil in OUT_OF_FORM.items(): (project/name).write_text(spoil((project/name).read_text()))
@@ -90,7 +97,9 @@ def test_an_open_notebook_is_left_alone_until_it_is_committed(project):
     edited(project, used)
     open_one = (project/CHAPTER).read_text()
     code, said = export(project, '--check')
-    assert code == 0 and f'tests take them as committed, `make export` tidies them: {CHAPTER}' in said and (project/CHAPTER).read_text() == open_one
+    assert code == 0
+    assert f'tests take them as committed, `make export` tidies them: {CHAPTER}' in said
+    assert (project/CHAPTER).read_text() == open_one
     assert export(project, '--check', CI='true')[0] == 1
     edited(project, used)
     commit(project)
@@ -116,7 +125,8 @@ def test_marks_of_a_merge_stop_the_export(project):
         for name in changed(project): assert re.search(rf"{name}, line \d+: a merge left '{BEGIN}'", said)
         assert said.count('nbdev_fix') == 2 and f'nbdev_fix {CHAPTER} makes' in said
 
-@pytest.mark.parametrize('name', ['fucinalib/show.py', 'tests/test_tags.py', 'docs/index.md', 'Makefile', 'settings.ini'])
+@pytest.mark.parametrize(
+    'name', ['fucinalib/show.py', 'tests/test_tags.py', 'docs/index.md', 'Makefile', 'settings.ini'])
 def test_marks_of_a_merge_in_a_file_that_people_write(project, name):
     with (project/name).open('a') as f: f.write(f'\n{BEGIN}\n{MIDDLE}\n{END}\n')
     code, said = export(project, '--check')
@@ -166,7 +176,8 @@ def test_the_way_out_leads_to_cells_with_marks(chapter):
     nbdev_fix.__wrapped__(str(chapter), noprint=True)
     assert 'cell ' in (said := wrong(chapter)) and f"a merge left '{BEGIN}'" in said
 
-@pytest.mark.parametrize('text', ['', '[]', '{}', '{"cells": [', '\udcff'], ids=['empty', 'list', 'no cells', 'cut off', 'not utf-8'])
+@pytest.mark.parametrize('text', ['', '[]', '{}', '{"cells": [', '\udcff'],
+                         ids=['empty', 'list', 'no cells', 'cut off', 'not utf-8'])
 def test_not_a_notebook(chapter, text):
     chapter.write_bytes(text.encode('utf-8', 'surrogateescape'))
     assert 'not a notebook' in (said := wrong(chapter)) and 'git checkout' in said

@@ -23,7 +23,8 @@ def test_card(title, code):
 def test_every_mistake_has_a_card():
     text = pages.error_gallery()
     for o in fl.registry.values():
-        if o.module.startswith('fucinalib'): assert f'fl.{o.name}(' in text or f'`{o.name}`' in text, f'{o.name} has no card'
+        if o.module.startswith('fucinalib'):
+            assert f'fl.{o.name}(' in text or f'`{o.name}`' in text, f'{o.name} has no card'
 
 
 def test_every_fault_offers_a_way_out():
@@ -32,4 +33,5 @@ def test_every_fault_offers_a_way_out():
     for path in Path(fl.__file__).parent.rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'fault':
-                assert any(k.arg == 'help' or k.arg is None for k in node.keywords) or len(node.args) > 2, f'{path.name}:{node.lineno}'
+                assert any(k.arg == 'help' or k.arg is None for k in node.keywords) or len(
+                    node.args) > 2, f'{path.name}:{node.lineno}'

@@ -23,7 +23,9 @@ def arrows(picture, gradient=False):
     return [(a, b) for a, b, rest in found if ('dashed' in rest) == gradient]
 
 def words(line): return re.sub(r'\s+', ' ', re.sub(r'</?[A-Z][^<>]*>', ' ', line))
-def ops(picture): return [words(re.search(r'\[label=<(.*)> \w+=', line)[1]).strip(' <>') for line in nodes(picture, 'op').values()]
+def ops(picture):
+    return [words(re.search(r'\[label=<(.*)> \w+=', line)[1]).strip(' <>')
+            for line in nodes(picture, 'op').values()]
 
 @pytest.fixture
 def product():
@@ -37,14 +39,17 @@ def test_tensors_are_boxes_and_ops_ellipses(product):
     g = loss.graph()
     assert isinstance(g, graphviz.Digraph)
     assert all('shape=ellipse' in line for line in nodes(g, 'op').values()) and ops(g) == ['mul', 'sum']
-    assert len(nodes(g)) == 6 and all('shape=box' in line and 'rounded' in line for k, line in nodes(g).items() if k not in nodes(g, 'op'))
+    assert len(nodes(g)) == 6
+    assert all('shape=box' in line and 'rounded' in line
+               for k, line in nodes(g).items() if k not in nodes(g, 'op'))
     assert len(nodes(g, 'result')) == 1 and ' loss ' in words(*nodes(g, 'result').values())
 
 def test_roles_and_names(product):
     x, w, loss = product
     g = (loss + Tensor([1., 2.], 'batch') * 3).graph()
     (p,), (i,), (c,) = (list(nodes(g, kind).values()) for kind in ('parameter', 'input', 'constant'))
-    assert 'w parameter row =2 2 3' in words(p) and 'x input row =2 col =3' in words(i) and 'constant batch =2' in words(c)
+    assert 'w parameter row =2 2 3' in words(p) and 'x input row =2 col =3' in words(i)
+    assert 'constant batch =2' in words(c)
     assert len({re.search(r'fillcolor="(.*?)"', line)[1] for line in (p, i, c)}) == 3
 
 def test_one_colour_per_axis(product):
@@ -65,9 +70,12 @@ def test_gradient_is_not_computed_and_then_there(product):
     loss.backward()
     after = loss.graph()
     assert 'gradient 6 15' in words(*nodes(after, 'parameter').values())
-    assert set(arrows(after, gradient=True)) == {(a, b) for a, b in arrows(after) if a != next(iter(nodes(after, 'input')))}      # none to the constant
+    # none to the constant
+    assert set(arrows(after, gradient=True)) == {(a, b) for a, b in arrows(after)
+                                                 if a != next(iter(nodes(after, 'input')))}
     assert set(arrows(before)) == set(arrows(after))
-    assert not arrows(loss.graph(grads=False), gradient=True) and 'gradient' not in words(loss.graph(grads=False).source.replace('class=gradient', ''))
+    assert not arrows(loss.graph(grads=False), gradient=True)
+    assert 'gradient' not in words(loss.graph(grads=False).source.replace('class=gradient', ''))
 
 def test_gradient_left_from_before_is_said_to_be():
     w = param([1., 2.], 'd')
@@ -90,13 +98,16 @@ def test_shared_parameter_is_one_box():
 
 def test_numbers_stand_in_the_ellipse():
     x = param(3.)
-    assert ops((x - 1).graph()) == ['sub 1'] and ops((2 / x).graph()) == ['2 div'] and ops((x ** 2 * Tensor(.5)).graph()) == ['pow 2', 'mul 0.5']
+    assert ops((x - 1).graph()) == ['sub 1'] and ops((2 / x).graph()) == ['2 div']
+    assert ops((x ** 2 * Tensor(.5)).graph()) == ['pow 2', 'mul 0.5']
 
 def test_constant_used_by_several_is_one_box():
     w, mask = param(np.ones((2, 30)), 'a b'), Tensor(np.ones((2, 30)), 'a b')
     g = (w * mask + mask).sum().graph()
     assert len(nodes(g, 'input')) == 1
-    assert len(nodes((w * Tensor(np.ones(30), 'b') + Tensor(np.ones(30), 'b')).sum().graph(), 'constant')) == 2      # both dead by now
+    # both dead by now
+    assert len(nodes((w * Tensor(np.ones(30), 'b') + Tensor(np.ones(30), 'b')).sum().graph(),
+                     'constant')) == 2
 
 def test_names_by_hand_win_and_markup_is_escaped(product):
     x, w, loss = product
@@ -111,11 +122,16 @@ def written(svg):
     root = ElementTree.fromstring(svg)
     return ''.join(t.text or '' for t in root.iter('{http://www.w3.org/2000/svg}text')).replace('\xa0', ' ')
 
-SHOWN = [(r'model\Net', r'model\Net'), (r'a\G', r'a\G'), (r'\\two\\', r'\\two\\'), (r'\E\H\L\T\l\r\n', r'\E\H\L\T\l\r\n'),
-         ('a\x0bb', r'a\x0bb'), ('\x1b[1m', r'\x1b[1m'), ('nul\x00', r'nul\x00'), ('\x7f\x85', r'\x7f\x85'), ('\ud800', r'\ud800'),
-         ('\uffff', r'\uffff'), ('two\nlines\tand', r'two\nlines\tand'), ('<b>&amp;"\'</b>', '<b>&amp;"\'</b>'), ('-->', '-->'),
-         ('<title>x</title>', '<title>x</title>'), ('&#92;N &lt;', '&#92;N &lt;'), (']]>', ']]>'), ('🙂👨\u200d👩', '🙂👨\u200d👩'),
-         ('وزن', 'وزن'), ('rtl\u202e', r'rtl\u202e'), ('fill="#c6516a"', 'fill="#c6516a"'), ('w' * 3000, 'w' * 29 + '…' + 'w' * 30)]
+SHOWN = [(r'model\Net', r'model\Net'), (r'a\G', r'a\G'), (r'\\two\\', r'\\two\\'),
+         (r'\E\H\L\T\l\r\n', r'\E\H\L\T\l\r\n'),
+         ('a\x0bb', r'a\x0bb'), ('\x1b[1m', r'\x1b[1m'), ('nul\x00', r'nul\x00'),
+         ('\x7f\x85', r'\x7f\x85'), ('\ud800', r'\ud800'),
+         ('\uffff', r'\uffff'), ('two\nlines\tand', r'two\nlines\tand'),
+         ('<b>&amp;"\'</b>', '<b>&amp;"\'</b>'), ('-->', '-->'),
+         ('<title>x</title>', '<title>x</title>'), ('&#92;N &lt;', '&#92;N &lt;'), (']]>', ']]>'),
+         ('🙂👨\u200d👩', '🙂👨\u200d👩'),
+         ('وزن', 'وزن'), ('rtl\u202e', r'rtl\u202e'), ('fill="#c6516a"', 'fill="#c6516a"'),
+         ('w' * 3000, 'w' * 29 + '…' + 'w' * 30)]
 
 @pytest.mark.parametrize('program', RENDERERS)
 @pytest.mark.parametrize('name, shown', SHOWN, ids=range(len(SHOWN)))
@@ -150,7 +166,8 @@ def test_names_of_lists_dicts_and_models():
     class Model:
         def __init__(self): self.w = param([1., 2.], 'd')
         def named_parameters(self): yield 'layer.w', self.w
-    model, scales, others, alone = Model(), [param([1., 1.], 'd') for _ in range(2)], {'b': param([1., 1.], 'd')}, param([2., 2.], 'd')
+    model, scales, others, alone = (Model(), [param([1., 1.], 'd') for _ in range(2)],
+                                    {'b': param([1., 1.], 'd')}, param([2., 2.], 'd'))
     both = [alone]
     def run(): return (model.w * scales[1] * others['b'] * both[0]).graph()
     line = words((model.w * scales[1] * others['b'] * both[0]).graph().source)
@@ -169,10 +186,12 @@ def test_large_values_on_request(product):
     loss = (h * 2).sum()
     assert 'mean' not in words(loss.graph().source)
     g = loss.graph(values=True, grads=True)
-    assert '0 to 59, mean 29.5' in words(g.source) and 'values not kept' in words(g.source) and 'not computed' in words(*nodes(g, 'parameter').values())
+    assert '0 to 59, mean 29.5' in words(g.source) and 'values not kept' in words(g.source)
+    assert 'not computed' in words(*nodes(g, 'parameter').values())
     loss.backward()
     g = loss.graph(values=True, grads=True)
-    assert 'gradient 0 to 118' in words(*nodes(g, 'parameter').values()) and 'gradient not kept' in words(g.source) and 'gradient all 2' in words(g.source)
+    assert 'gradient 0 to 118' in words(*nodes(g, 'parameter').values())
+    assert 'gradient not kept' in words(g.source) and 'gradient all 2' in words(g.source)
     assert '29.5' not in loss.graph(values=False).source
 
 def test_time_and_bytes():
@@ -181,9 +200,11 @@ def test_time_and_bytes():
     with fl.timed(): loss = (w * x).sum()
     assert fl.registry['mul'].fn is fn and type(param(1.).node) is Node
     g = loss.graph(time=True, bytes=True)
-    assert re.search(r'mul [\d.]+ .s keeps 400 B', words(g.source)) and 'forward' in g.source and 'kept for backward:' in g.source
+    assert re.search(r'mul [\d.]+ .s keeps 400 B', words(g.source)) and 'forward' in g.source
+    assert 'kept for backward:' in g.source
     loss.backward()
-    assert re.search(r'mul [\d.]+ .s back [\d.]+ .s', words(loss.graph(time=True).source)) and 'keeps' not in loss.graph(bytes=True).source
+    assert re.search(r'mul [\d.]+ .s back [\d.]+ .s', words(loss.graph(time=True).source))
+    assert 'keeps' not in loss.graph(bytes=True).source
     assert 'fl.timed()' in (w * x).graph(time=True).source
     np.testing.assert_array_equal(w.grad.data, np.ones((10, 10)))
 
@@ -206,7 +227,9 @@ def test_held_counts_an_array_once():
 
 
 # ---- options
-@pytest.mark.parametrize('wrong', [dict(value=True), dict(values='all'), dict(grad=True), dict(folds=False), dict(time=1), dict(bytes=np.ones(2)), dict(values=Tensor(1.))])
+@pytest.mark.parametrize('wrong',
+                         [dict(value=True), dict(values='all'), dict(grad=True), dict(folds=False),
+                          dict(time=1), dict(bytes=np.ones(2)), dict(values=Tensor(1.))])
 def test_options_are_checked(product, wrong):
     with pytest.raises(OptionError, match='help:') as e: product[2].graph(**wrong)
     if 'value' in wrong: assert "did you mean 'values'" in str(e.value)
@@ -220,8 +243,10 @@ def layers(n, width=20):
 
 def test_layers_fold():
     g = layers(12).graph()
-    assert ops(g) == ['mul', 'add', 'maximum 0', 'mean'] and '× 12' in words(g.source) and g.source.count('subgraph') == 1
-    assert [('× 12' in words(line)) and 'peripheries=2' in line for line in nodes(g, 'parameter').values()] == [True, True]
+    assert ops(g) == ['mul', 'add', 'maximum 0', 'mean'] and '× 12' in words(g.source)
+    assert g.source.count('subgraph') == 1
+    assert [('× 12' in words(line)) and 'peripheries=2' in line
+            for line in nodes(g, 'parameter').values()] == [True, True]
     back = re.findall(r'(\w+) -> (\w+) .*constraint=false', g.source)
     assert back == [('op2', 'op0')]
     assert ops(layers(3).graph()) == ['mul', 'add', 'maximum 0'] * 3 + ['mean']      # three rounds are drawn
@@ -249,7 +274,8 @@ def test_different_numbers_do_not_fold():
     assert len(ops(r.graph())) == 8
 
 def test_rounds_with_unequal_wiring_do_not_fold():
-    "Every sum takes the first value again, but from one step further away: that is the same tensor, so it folds. Two steps back does not."
+    """Every sum takes the first value again, but from one step further away: that is the same
+    tensor, so it folds. Two steps back does not."""
     a = r = param(np.ones(20), 'd') * 1
     for _ in range(8): r = r + a
     assert '× 8' in words(r.graph().source)
@@ -257,7 +283,9 @@ def test_rounds_with_unequal_wiring_do_not_fold():
     for i in range(8): f.append(f[-1] + f[i // 2])
     assert len(ops(f[-1].graph())) == 10
 
-@pytest.mark.parametrize('kinds,found', [('abcabcabc', [(0, 3, 3)]), ('xababab', [(1, 2, 3)]), ('aaaa', [(0, 1, 4)]), ('abcd', []), ('aabbaabbaabb', [(0, 4, 3)]), ('a', []), ('', [])])
+@pytest.mark.parametrize('kinds,found',
+                         [('abcabcabc', [(0, 3, 3)]), ('xababab', [(1, 2, 3)]), ('aaaa', [(0, 1, 4)]),
+                          ('abcd', []), ('aabbaabbaabb', [(0, 4, 3)]), ('a', []), ('', [])])
 def test_repeats(kinds, found):
     kind = np.array([ord(c) for c in kinds], int)
     link = np.arange(len(kinds))[:, None] - 1
@@ -300,7 +328,8 @@ def test_doubling():
 def test_many_operands():
     parts = [param([float(i)], 'd') for i in range(300)]
     @fl.custom_vjp
-    def joined(*parts:Tensor): return np.concatenate([p.data for p in parts]), ('d',), lambda g: [g[i:i + 1] for i in range(300)]
+    def joined(*parts:Tensor):
+        return np.concatenate([p.data for p in parts]), ('d',), lambda g: [g[i:i + 1] for i in range(300)]
     g = joined(*parts).graph()
     assert '<svg' in quick(g._repr_svg_, 20) and len(nodes(g)) <= 310
 
@@ -342,27 +371,37 @@ g = y.graph()
 '''
 
 def child(code, more='', env=None):
-    done = subprocess.run([sys.executable, '-c', RUN.format(more=more) + code], capture_output=True, text=True, env=env and {**os.environ, **env})
+    done = subprocess.run([sys.executable, '-c', RUN.format(more=more) + code],
+                          capture_output=True, text=True, env=env and {**os.environ, **env})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 def test_without_dot_the_package_draws():
     "Case 49: PATH without `dot`."
-    out = child("print('dot' in (fl.graph.renderer() or ''), g._repr_svg_().count('<svg'), len(g._repr_mimebundle_()))", env={'PATH': '/nonexistent'})
+    out = child("print('dot' in (fl.graph.renderer() or ''), g._repr_svg_().count('<svg'), "
+                "len(g._repr_mimebundle_()))",
+                env={'PATH': '/nonexistent'})
     assert out.split() == ['False', '1', '2']
 
 def test_the_renderer_can_be_named():
-    out = child("print(Path(fl.graph.renderer()).stem, g._repr_svg_().count('<svg'))", env={'FUCINALIB_RENDERER': 'graphviz-pure'})
+    out = child("print(Path(fl.graph.renderer()).stem, g._repr_svg_().count('<svg'))",
+                env={'FUCINALIB_RENDERER': 'graphviz-pure'})
     assert out.split() == ['graphviz-pure', '1']
-    out = child("print(fl.graph.renderer(), list(g._repr_mimebundle_()))", env={'FUCINALIB_RENDERER': 'no-such-program'})
+    out = child("print(fl.graph.renderer(), list(g._repr_mimebundle_()))",
+                env={'FUCINALIB_RENDERER': 'no-such-program'})
     assert out.split() == ['None', "['text/plain']"]
 
 NONE = "import fucinalib.graph\nfucinalib.graph.renderer = lambda: None"
 
 def test_without_any_renderer_there_is_text():
-    out = child("b = g._repr_mimebundle_()\nprint(list(b), g._repr_svg_(), b['text/plain'].count('->'), 'pip install graphviz-pure' in b['text/plain'], g.source.count('->'))", NONE)
+    out = child("b = g._repr_mimebundle_()\nprint(list(b), g._repr_svg_(), "
+                "b['text/plain'].count('->'), 'pip install graphviz-pure' in b['text/plain'], "
+                "g.source.count('->'))",
+                NONE)
     assert out.split() == ["['text/plain']", 'None', '9', 'True', '9']
-    out = child("try: g.render('x.svg')\nexcept fl.FucinaError as e: print(type(e).__name__, 'help:' in str(e), isinstance(e, RuntimeError), Path('x.svg').exists())", NONE)
+    out = child("try: g.render('x.svg')\nexcept fl.FucinaError as e: print(type(e).__name__, "
+                "'help:' in str(e), isinstance(e, RuntimeError), Path('x.svg').exists())",
+                NONE)
     assert out.split() == ['NoRenderer', 'True', 'True', 'False']
 
 def test_a_renderer_that_fails_still_shows_text(product, monkeypatch):
@@ -387,14 +426,18 @@ def test_render_like_graphviz(product, tmp_path):
 def test_svg_reads_on_light_and_dark(product):
     "No white ground, no black ink: every colour has a rule in the style sheet or is of middling lightness."
     svg = product[2].graph()._repr_svg_()
-    assert svg.startswith('<svg') and '<script' not in svg and 'currentColor' in svg and 'prefers-color-scheme:dark' in svg
+    assert svg.startswith('<svg') and '<script' not in svg and 'currentColor' in svg
+    assert 'prefers-color-scheme:dark' in svg
     body = svg[svg.index('</style>'):]
     used = {c for c in re.findall(r'(?:fill|stroke)="(.*?)"', body)} - {'none', 'transparent'}
-    light = lambda c: np.dot([((int(c[i:i + 2], 16) / 255 + .055) / 1.055)**2.4 for i in (1, 3, 5)], [.2126, .7152, .0722])
+    light = lambda c: np.dot([((int(c[i:i + 2], 16) / 255 + .055) / 1.055)**2.4 for i in (1, 3, 5)],
+                             [.2126, .7152, .0722])
     assert used and all(f'="{c}"]' in svg or .15 < light(c) < .3 for c in used)
     assert product[2].graph()._repr_svg_() == product[2].graph()._repr_svg_()
 
 def test_notebook_and_terminal_forms(product):
     g = product[2].graph()
     bundle = g._repr_mimebundle_()
-    assert bundle['image/svg+xml'].startswith('<svg') and bundle['text/plain'] == repr(g) == 'picture of 2 operations; .source is its text, .render("name.svg") writes it'
+    assert bundle['image/svg+xml'].startswith('<svg')
+    assert (bundle['text/plain'] == repr(g)
+            == 'picture of 2 operations; .source is its text, .render("name.svg") writes it')

@@ -5,7 +5,8 @@ import pytest
 import fucinalib as fl
 from test_operands import OPS
 
-LIBRARY = {o.name: o.call for o in OPS} | {'fl': fl, 'np': np} | {n: getattr(fl, n) for n in 'Tensor param copy_of AxisRange RopeTable BlockTensor'.split()}
+LIBRARY = {o.name: o.call for o in OPS} | {'fl': fl, 'np': np} | {
+    n: getattr(fl, n) for n in 'Tensor param copy_of AxisRange RopeTable BlockTensor'.split()}
 
 
 def calls_in(text):
@@ -91,7 +92,9 @@ def test_options_of_a_help_help(o):
         better = options_in(str(error).rsplit('help: ', 1)[1], o)
         bound.arguments |= better
         try: o.call(*bound.args, **bound.kwargs)
-        except fl.FucinaError as again: assert not better or str(again).split('\n')[0] != str(error).split('\n')[0], f'{error}\n\n{better} changes nothing'
+        except fl.FucinaError as again:
+            assert not better or str(again).split('\n')[0] != str(error).split('\n')[
+                0], f'{error}\n\n{better} changes nothing'
 
 
 def test_names_for_every_axis_are_distinct():

@@ -64,7 +64,8 @@ def test_repeats():
     x, s = V([1., 2., 3.]), V([10., 20.])
     y = x.scatter('d', C([1, 1]), s)
     y.backward([1., 5., 1.])
-    assert y.tolist() == [1, 20, 3] and x.grad.tolist() == [1, 0, 1] and s.grad.tolist() == [0, 5]     # what was written over is not in the result
+    # what was written over is not in the result
+    assert y.tolist() == [1, 20, 3] and x.grad.tolist() == [1, 0, 1] and s.grad.tolist() == [0, 5]
     assert x.index_add('d', [0, 0, 0], C([1., 1., 1.])).tolist() == [4, 2, 3]
 
 @pytest.mark.parametrize('axis', [0, 1, 2])
@@ -92,7 +93,8 @@ def test_layouts(layout, every_size):
     for backend in fl.backends():
         with fl.use_backend(backend):
             np.testing.assert_array_equal(x.take_along_axis('c', at).data, np.take_along_axis(X, at.data, 1))
-            np.testing.assert_array_equal(x.index_add('c', [0, 0], C(np.ones((3, 2), 'f4'), 'r c')).data, X + [[2, 0, 0, 0]])
+            np.testing.assert_array_equal(
+                x.index_add('c', [0, 0], C(np.ones((3, 2), 'f4'), 'r c')).data, X + [[2, 0, 0, 0]])
 
 def test_threads_change_nothing(every_size):
     rng = np.random.default_rng(0)
@@ -104,26 +106,45 @@ def test_threads_change_nothing(every_size):
     fl.set_num_threads(before)
     assert results[0] == results[1]
 
-@pytest.mark.parametrize('indices', [[0, 2], (0, 2), np.array([0, 2]), np.array([0, 2], 'i4'), np.array([0, 2], 'u1'), C([0, 2]), C([0, 2], 'other')])
+@pytest.mark.parametrize('indices', [[0, 2], (0, 2), np.array([0, 2]), np.array([0, 2], 'i4'),
+                                     np.array([0, 2], 'u1'), C([0, 2]), C([0, 2], 'other')])
 def test_ways_to_write_indices(indices): assert C([1., 2., 3.]).index_select('d', indices).tolist() == [1, 3]
 
-BAD = [(IndexOutOfBounds, [3]), (IndexOutOfBounds, [-1]), (InvalidShape, []), (DTypeError, [.5]), (DTypeError, [True, False, True]), (DTypeError, ['a']), (TagError, [[0]]), (TagError, 0), (TagError, C([[0]], 'i j')), (DTypeError, None)]
+BAD = [(IndexOutOfBounds, [3]), (IndexOutOfBounds, [-1]), (InvalidShape, []), (DTypeError, [.5]),
+       (DTypeError, [True, False, True]), (DTypeError, ['a']), (TagError, [[0]]), (TagError, 0),
+       (TagError, C([[0]], 'i j')), (DTypeError, None)]
 
 @pytest.mark.parametrize('kind,indices', BAD, ids=[str(b) for _, b in BAD])
 def test_bad_positions(kind, indices):
     x = C([1., 2., 3.])
-    for call in (lambda: x.index_select('d', indices), lambda: x.zero_rows('d', indices), lambda: x.index_add('d', indices, C([1.])), lambda: x.set_rows('d', indices, C([1.]))):
+    for call in (lambda: x.index_select('d', indices),
+                 lambda: x.zero_rows('d', indices),
+                 lambda: x.index_add('d', indices, C([1.])),
+                 lambda: x.set_rows('d', indices, C([1.]))):
         with pytest.raises(kind, match='help:'): call()
 
 def test_other_refusals():
     x = C(X, 'r c')
     at = C(np.zeros((3, 1), 'i8'), 'r c')
-    for kind, call in ((TagError, lambda: x.index_select('q', [0])), (TagError, lambda: x.index_select('r', [0], out='c')), (ShapeMismatch, lambda: x.take_along_axis('c', C([[0]], 'r c'))),
-                       (ShapeMismatch, lambda: x.take_along_axis('c', at.permute('c r'))), (DTypeError, lambda: x.take_along_axis('c', at.to('i32'))), (ShapeMismatch, lambda: x.scatter('c', at, C(np.ones((3, 2), 'f4'), 'r c'))),
-                       (DTypeError, lambda: x.scatter_add('c', at, C(np.ones((3, 1)), 'r c'))), (IndexOutOfBounds, lambda: x.take_along_axis('c', C(np.full((3, 1), 4), 'r c'))),
-                       (ShapeMismatch, lambda: x.set_slice('c', 0, C([[1.]], 'r c'))), (IndexOutOfBounds, lambda: x.set_slice('c', -1, C(np.ones((3, 1), 'f4'), 'r c'))), (ShapeMismatch, lambda: x.set_slice('c', 0, C([1.], 'r'))),
-                       (InvalidShape, lambda: x.zero_slice('c', 0, 0)), (IndexOutOfBounds, lambda: x.zero_slice('c', 3, 2)), (EmptySelection, lambda: x.masked_select(x.gt(99), 'p')), (DTypeError, lambda: x.masked_select(x.to('i64'), 'p')),
-                       (ShapeMismatch, lambda: x.masked_select(C([True], 'r'), 'p')), (InvalidShape, lambda: x.masked_scatter(x.gt(0), C([1.], 'p'))), (InvalidShape, lambda: x.set_rows('r', [1, 1], C(np.ones((2, 4), 'f4'), 'r c')))):
+    for kind, call in (
+        (TagError, lambda: x.index_select('q', [0])),
+        (TagError, lambda: x.index_select('r', [0], out='c')),
+        (ShapeMismatch, lambda: x.take_along_axis('c', C([[0]], 'r c'))),
+        (ShapeMismatch, lambda: x.take_along_axis('c', at.permute('c r'))),
+        (DTypeError, lambda: x.take_along_axis('c', at.to('i32'))),
+        (ShapeMismatch, lambda: x.scatter('c', at, C(np.ones((3, 2), 'f4'), 'r c'))),
+        (DTypeError, lambda: x.scatter_add('c', at, C(np.ones((3, 1)), 'r c'))),
+        (IndexOutOfBounds, lambda: x.take_along_axis('c', C(np.full((3, 1), 4), 'r c'))),
+        (ShapeMismatch, lambda: x.set_slice('c', 0, C([[1.]], 'r c'))),
+        (IndexOutOfBounds, lambda: x.set_slice('c', -1, C(np.ones((3, 1), 'f4'), 'r c'))),
+        (ShapeMismatch, lambda: x.set_slice('c', 0, C([1.], 'r'))),
+        (InvalidShape, lambda: x.zero_slice('c', 0, 0)),
+        (IndexOutOfBounds, lambda: x.zero_slice('c', 3, 2)),
+        (EmptySelection, lambda: x.masked_select(x.gt(99), 'p')),
+        (DTypeError, lambda: x.masked_select(x.to('i64'), 'p')),
+        (ShapeMismatch, lambda: x.masked_select(C([True], 'r'), 'p')),
+        (InvalidShape, lambda: x.masked_scatter(x.gt(0), C([1.], 'p'))),
+        (InvalidShape, lambda: x.set_rows('r', [1, 1], C(np.ones((2, 4), 'f4'), 'r c')))):
         with pytest.raises(kind, match='help:'): call()
 
 def test_worked_examples():
@@ -143,10 +164,18 @@ def test_views_keep_their_base():
     "Nothing here changes its operand."
     a = X.copy()
     x = C(a, 'r c')
-    x.set_rows('r', [0], C(np.zeros((1, 4), 'f4'), 'r c')); x.scatter('c', C([[0], [0], [0]], 'r c'), C(np.ones((3, 1), 'f4'), 'r c')); x.index_add('r', [0], C(np.ones((1, 4), 'f4'), 'r c')); x.zero_slice('c', 0, 1)
+    x.set_rows('r', [0], C(np.zeros((1, 4), 'f4'), 'r c'))
+    x.scatter('c', C([[0], [0], [0]], 'r c'), C(np.ones((3, 1), 'f4'), 'r c'))
+    x.index_add('r', [0], C(np.ones((1, 4), 'f4'), 'r c'))
+    x.zero_slice('c', 0, 1)
     np.testing.assert_array_equal(a, X)
 
 @pytest.mark.parametrize('dtype', ['f64', 'f16', 'bf16', 'i64', 'u8', 'bool'])
 def test_every_number_type(dtype):
     x = C([1, 0, 1], dtype='i64').to(dtype)
-    for y in (x.index_select('d', [2, 0]), x.set_rows('d', [0], x.index_select('d', [0])), x.zero_rows('d', [1]), x.take_along_axis('d', C([1])), x.masked_select(C([True, True, False]), 'p')): assert y.dtype == dtype
+    for y in (x.index_select('d', [2, 0]),
+              x.set_rows('d', [0], x.index_select('d', [0])),
+              x.zero_rows('d', [1]),
+              x.take_along_axis('d', C([1])),
+              x.masked_select(C([True, True, False]), 'p')):
+        assert y.dtype == dtype

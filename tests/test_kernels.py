@@ -1,4 +1,5 @@
-"""Kernels: a compiled double equals its own source run by Python, and both equal the NumPy twin; dispatch never changes a value."""
+"""Kernels: a compiled double equals its own source run by Python, and both equal the NumPy twin;
+dispatch never changes a value."""
 import hashlib, importlib.metadata, importlib.util, os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,8 @@ from kernel_samples import MORE, SAMPLES, Source
 
 ROOT = Path(__file__).parents[1]
 COMPILED = kernels.backends().get('pythran', [])
-CASES = [(name, SAMPLES[name]) for name in COMPILED if name in SAMPLES] + [(name, s) for name, s in MORE if name in COMPILED]
+CASES = [(name, SAMPLES[name]) for name in COMPILED if name in SAMPLES] + [(name, s) for name, s in MORE
+                                                                           if name in COMPILED]
 IDS = [f'{name}-{i}' for i, (name, _) in enumerate(CASES)]
 SIZES = [1, 3, 7, 17, 33, 4095, 4096, 4097, 10001]
 
@@ -20,7 +22,8 @@ built = pytest.mark.skipif(not COMPILED, reason='kernels are not compiled here')
 
 
 def sources():
-    "Kernel name -> the function in kernels_pythran/*.py, run by Python; as part of the package, so that it finds its helpers."
+    """Kernel name -> the function in kernels_pythran/*.py, run by Python; as part of the package,
+    so that it finds its helpers."""
     found = {}
     for path in sorted((ROOT/'kernels_pythran').glob('[!_]*.py')):
         spec = importlib.util.spec_from_file_location('kernels_pythran.plain_' + path.stem, path)
@@ -58,7 +61,8 @@ def plain(name, args):
     k = kernels.table[name]
     number = lambda a: np.float32(a) if type(a) is float else a
     ready = [a.ravel() if k.flat and isinstance(a, np.ndarray) else number(a) for a in copies(args)]
-    outs = [] if k.inplace else [np.empty(*made) for made in (k.out(*ready) if k.out else [(ready[0].shape, ready[0].dtype)])]
+    outs = [] if k.inplace else [
+        np.empty(*made) for made in (k.out(*ready) if k.out else [(ready[0].shape, ready[0].dtype)])]
     with np.errstate(all='ignore'): PLAIN[name](*ready, *outs)
     return [ready[i] for i in k.inplace] or outs
 
@@ -80,7 +84,8 @@ def test_no_remainder_in_kernels():
     "Pythran turns `i % n` of a loop index into a counter that threads share, and the result is wrong now and then."
     import ast
     for path in (ROOT/'kernels_pythran').glob('[!_]*.py'):
-        found = [n.lineno for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod) and isinstance(n.left, ast.Name)]
+        found = [n.lineno for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.BinOp)
+                 and isinstance(n.op, ast.Mod) and isinstance(n.left, ast.Name)]
         assert not found, f'{path.name}: line {found[0]}: write i - i // n * n'
 
 
@@ -205,7 +210,8 @@ def test_refused_signatures_are_asked_once():
     assert any(sig[0][0] == x.dtype for sig in k.refused[loader.load('pythran')['add']])
 
 
-@pytest.mark.parametrize('shape', [(6,), (5, 6), (1, 6), (4, 5, 6), (4, 1, 1), (4, 5, 1), (1, 5, 1), (1, 1, 6), (1, 5, 6), (1, 1, 1), (), (4, 1, 6), (1,)])
+@pytest.mark.parametrize('shape', [(6,), (5, 6), (1, 6), (4, 5, 6), (4, 1, 1), (4, 5, 1), (1, 5, 1),
+                                   (1, 1, 6), (1, 5, 6), (1, 1, 1), (), (4, 1, 6), (1,)])
 @pytest.mark.parametrize('name', ['add', 'sub', 'mul', 'div', 'maximum'])
 def test_broadcasting(name, shape):
     rng = np.random.default_rng(0)
@@ -219,7 +225,8 @@ def test_broadcasting(name, shape):
 def test_shapes_that_have_a_kernel():
     "Bias rows, per-channel columns and plain numbers run compiled."
     a = np.ones((2, 3, 4), 'f4')
-    for b, form in ((a[0, 0], 'add_row'), (a[0], 'add_row'), (a[:1, :1], 'add_row'), (a[:, :, :1], 'add_col'), (a[:1, :, :1], 'add_col'),
+    for b, form in ((a[0, 0], 'add_row'), (a[0], 'add_row'), (a[:1, :1], 'add_row'),
+                    (a[:, :, :1], 'add_col'), (a[:1, :, :1], 'add_col'),
                     (a[:, :1, :1], 'add_col'), (2., 'add_scalar'), (2, 'add_scalar')):
         before = kernels.stats[form]
         with kernels.use_backend('pythran'): y = kernels.table['add'].run(a, b)
@@ -346,7 +353,9 @@ def test_third_party_backend(monkeypatch):
     "A backend may know any subset; what it does not know or take is NumPy."
     def negate(x, y): y[:] = -x
     other = type('Other', (), {'kernels': staticmethod(lambda: {'exp': negate, 'unheard_of': negate})})
-    monkeypatch.setattr(importlib.metadata, 'entry_points', lambda group: [type('Point', (), {'name': 'other', 'load': staticmethod(lambda: other)})])
+    monkeypatch.setattr(
+        importlib.metadata, 'entry_points',
+        lambda group: [type('Point', (), {'name': 'other', 'load': staticmethod(lambda: other)})])
     try:
         x = np.ones(10**6, 'f4')
         with kernels.use_backend('other'):
@@ -358,7 +367,9 @@ def test_third_party_backend(monkeypatch):
 
 def test_broken_backend_is_left_out(monkeypatch):
     def load(): raise ImportError('no such library')
-    monkeypatch.setattr(importlib.metadata, 'entry_points', lambda group: [type('Point', (), {'name': 'broken', 'load': staticmethod(load)})])
+    monkeypatch.setattr(
+        importlib.metadata, 'entry_points',
+        lambda group: [type('Point', (), {'name': 'broken', 'load': staticmethod(load)})])
     try:
         with pytest.warns(RuntimeWarning, match='broken.*no such library'): assert 'broken' not in kernels.backends()
     finally: loader._loaded.pop('broken', None)
@@ -366,7 +377,9 @@ def test_broken_backend_is_left_out(monkeypatch):
 
 def run(code, **env):
     "A fresh Python; its output."
-    env = {k: v for k, v in os.environ.items() if k not in ('OPENBLAS_THREAD_TIMEOUT', 'GOMP_SPINCOUNT', 'FUCINALIB_BACKEND')} | {'PYTHONPATH': str(ROOT)} | env
+    env = ({k: v for k, v in os.environ.items()
+            if k not in ('OPENBLAS_THREAD_TIMEOUT', 'GOMP_SPINCOUNT', 'FUCINALIB_BACKEND')}
+           | {'PYTHONPATH': str(ROOT)} | env)
     r = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120, env=env)
     return r.stdout.strip() if r.returncode == 0 else r.stderr
 
@@ -379,7 +392,8 @@ def test_environment_chooses():
 
 
 def test_import_loads_no_kernel():
-    assert run('import sys, fucinalib; print([m for m in sys.modules if "kernels_pythran" in m or m == "threadpoolctl" or m == "importlib.metadata"])') == '[]'
+    assert run('import sys, fucinalib; print([m for m in sys.modules if "kernels_pythran" in m or '
+               'm == "threadpoolctl" or m == "importlib.metadata"])') == '[]'
 
 
 def test_environment_for_threads():
@@ -462,9 +476,11 @@ FORK = '''if 1:
 @built
 @pytest.mark.skipif(not hasattr(os, 'fork'), reason='no fork here')
 def test_fork():
-    "After a kernel has run on several threads, a forked child hears why it must not; before, or on NumPy, or on one thread, it works."
+    """After a kernel has run on several threads, a forked child hears why it must not; before, or
+    on NumPy, or on one thread, it works."""
     assert run(FORK + '    print(child(add))') == '2.0'
-    said = run(FORK + '    add(); print(child(add)); print(child(numpy)); print(add())', OMP_NUM_THREADS='2').splitlines()
+    said = run(FORK + '    add(); print(child(add)); print(child(numpy)); print(add())',
+               OMP_NUM_THREADS='2').splitlines()
     assert said[0].startswith('ForkError: compiled kernel in a forked child') and said[1:] == ['2.0', '2.0']
     assert run(FORK + '    kernels.set_num_threads(1); add(); print(child(add))') == '2.0'
     assert run(FORK + '    add(); print(child(add))', FUCINALIB_BACKEND='numpy') == '2.0'
@@ -483,7 +499,8 @@ def test_spawn(tmp_path):
         work(0)
         with multiprocessing.get_context('spawn').Pool(2) as pool: print(pool.map(work, range(3)))
 ''')
-    r = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, env=os.environ | {'PYTHONPATH': str(ROOT)})
+    r = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120,
+                       env=os.environ | {'PYTHONPATH': str(ROOT)})
     assert r.stdout.strip() == '[2.0, 3.0, 4.0]', r.stderr
 
 

@@ -11,7 +11,8 @@ from fucinalib.ops import losses
 C = lambda data, tags='d', dtype=None: fl.Tensor(data, tags, dtype)
 P = lambda data, tags='d', dtype=None: fl.param(data, tags, dtype)
 normal = lambda *shape, seed=0: np.random.default_rng(seed).standard_normal(shape).astype('f4')
-PAIRS = [('mse_loss', {}), ('huber_loss', dict(delta=.7)), ('bce_loss', {}), ('bce_loss', dict(from_logits=True)), ('kl_div', {}), ('kl_div', dict(log_target=True))]
+PAIRS = [('mse_loss', {}), ('huber_loss', dict(delta=.7)), ('bce_loss', {}),
+         ('bce_loss', dict(from_logits=True)), ('kl_div', {}), ('kl_div', dict(log_target=True))]
 
 
 def gradients(loss, *leaves):
@@ -24,7 +25,8 @@ def gradients(loss, *leaves):
 
 @given(st.integers(1, 5), st.integers(1, 6), st.floats(-30, 30), st.integers(0, 99))
 def test_laws(rows, k, shift, seed):
-    "A constant added to a row changes nothing; the gradient of a row adds up to 0; equal scores give ln k; smoothing is a mean of losses."
+    """A constant added to a row changes nothing; the gradient of a row adds up to 0; equal scores
+    give ln k; smoothing is a mean of losses."""
     rng = np.random.default_rng(seed)
     a, y = rng.standard_normal((rows, k)), rng.integers(0, k, rows)
     x = P(a, 'row k')
@@ -33,12 +35,15 @@ def test_laws(rows, k, shift, seed):
     np.testing.assert_allclose(gradients(loss, x)[0].sum(1), 0, atol=1e-12)
     np.testing.assert_allclose(fl.zeros('row k', (rows, k)).cross_entropy('k', y).data, np.log(k), rtol=1e-6)
     every = np.mean([C(a, 'row k').cross_entropy('k', np.full(rows, j)).item() for j in range(k)])
-    np.testing.assert_allclose(C(a, 'row k').cross_entropy('k', y, label_smoothing=.3).item(), .7 * loss.item() + .3 * every, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(C(a, 'row k').cross_entropy('k', y, label_smoothing=.3).item(),
+                               .7 * loss.item() + .3 * every, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(C(a, 'row k').log_softmax('k').nll_loss('k', y).data, loss.data, rtol=1e-9, atol=1e-12)
 
 @layout
-@pytest.mark.parametrize('shape,axis', [((3, 7), 1), ((7, 3), 0), ((2, 5, 3), 1), ((65, 33), 1), ((1, 1), 0), ((4, 2, 3, 2), 2)])
-@pytest.mark.parametrize('options', [{}, dict(ignore_index=0, label_smoothing=.1), dict(reduction='none', ignore_index=1)])
+@pytest.mark.parametrize('shape,axis', [((3, 7), 1), ((7, 3), 0), ((2, 5, 3), 1), ((65, 33), 1),
+                                        ((1, 1), 0), ((4, 2, 3, 2), 2)])
+@pytest.mark.parametrize(
+    'options', [{}, dict(ignore_index=0, label_smoothing=.1), dict(reduction='none', ignore_index=1)])
 def test_layouts_and_backends(shape, axis, layout, options, every_size):
     a, tags = LAYOUTS[layout](normal(*shape)), 'a b c e'.split()[:len(shape)]
     y = np.random.default_rng(1).integers(0, shape[axis], shape[:axis] + shape[axis + 1:])
@@ -62,11 +67,16 @@ def test_layouts_and_backends(shape, axis, layout, options, every_size):
 def test_labels_in_any_form():
     x, y = C(normal(3, 4, 2), 'row k col'), np.array([[0, 3], [1, 1], [2, 0]])
     want = x.cross_entropy('k', y).item()
-    for labels in (y.tolist(), y.reshape(-1), y.reshape(-1).tolist(), y.astype('u1'), y.astype('i4'), C(y, 'row col'), C(y.T.copy(), 'col row'), np.asfortranarray(y)):
+    for labels in (y.tolist(), y.reshape(-1), y.reshape(-1).tolist(), y.astype('u1'),
+                   y.astype('i4'), C(y, 'row col'), C(y.T.copy(), 'col row'), np.asfortranarray(y)):
         assert x.cross_entropy('k', labels).item() == want
-    assert C([1., 2.], 'k').cross_entropy('k', 1).tags == () and C([1., 2.], 'k').cross_entropy('k', [1], reduction='none').tags == ()
+    assert C([1., 2.], 'k').cross_entropy('k', 1).tags == ()
+    assert C([1., 2.], 'k').cross_entropy('k', [1], reduction='none').tags == ()
 
-@pytest.mark.parametrize('labels,kind', [([0, 1], InvalidDataLength), ([0, 1, 3], IndexOutOfBounds), ([0, 1, -1], IndexOutOfBounds), ([0., 1., 2.], DTypeError), ([True, False, True], DTypeError), ([[0, 1, 2]], ShapeMismatch), ([], InvalidDataLength)])
+@pytest.mark.parametrize('labels,kind', [([0, 1], InvalidDataLength), ([0, 1, 3], IndexOutOfBounds),
+                                         ([0, 1, -1], IndexOutOfBounds), ([0., 1., 2.], DTypeError),
+                                         ([True, False, True], DTypeError),
+                                         ([[0, 1, 2]], ShapeMismatch), ([], InvalidDataLength)])
 @pytest.mark.parametrize('call', ['cross_entropy', 'nll_loss', 'linear_cross_entropy'])
 def test_wrong_labels(labels, kind, call):
     x = C(normal(3, 3), 'row k')
@@ -91,7 +101,8 @@ def test_ignored_rows_are_left_out(backend, reduction, every_size):
     a[1], a[3] = np.nan, np.inf
     with fl.use_backend(backend):
         x, some = P(a, 'row k'), P(a[[0, 2, 4]], 'row k')
-        loss, few = x.cross_entropy('k', [0, 9, 1, 9, 3], ignore_index=9, reduction=reduction), some.cross_entropy('k', [0, 1, 3], reduction=reduction)
+        loss, few = (x.cross_entropy('k', [0, 9, 1, 9, 3], ignore_index=9, reduction=reduction),
+                     some.cross_entropy('k', [0, 1, 3], reduction=reduction))
         loss.sum().backward(); few.sum().backward()
     assert (loss.sum().item(), x.grad.numpy()[[1, 3]].tolist()) == (few.sum().item(), [[0] * 4] * 2)
     np.testing.assert_array_equal(x.grad.numpy()[[0, 2, 4]], some.grad.numpy())
@@ -120,7 +131,9 @@ def test_threads_change_nothing(every_size):
         x = P(normal(500, 300), 'row k')
         loss = x.cross_entropy('k', np.arange(500) // 2, label_smoothing=.1)
         loss.backward()
-        results.append((loss.data.tobytes(), x.grad.data.tobytes(), x.mse_loss(C(normal(500, 300, seed=1), 'row k')).data.tobytes()))
+        results.append((loss.data.tobytes(),
+                        x.grad.data.tobytes(),
+                        x.mse_loss(C(normal(500, 300, seed=1), 'row k')).data.tobytes()))
     fl.set_num_threads(before)
     assert results[0] == results[1]
 
@@ -140,7 +153,9 @@ def test_nll_selects():
 
 # the product with a vocabulary
 
-@pytest.mark.parametrize('options', [{}, dict(reduction='sum'), dict(reduction='none'), dict(label_smoothing=.2), dict(ignore_index=3), dict(ignore_index=3, reduction='none', label_smoothing=.1)])
+@pytest.mark.parametrize('options', [{}, dict(reduction='sum'), dict(reduction='none'),
+                                     dict(label_smoothing=.2), dict(ignore_index=3),
+                                     dict(ignore_index=3, reduction='none', label_smoothing=.1)])
 @pytest.mark.parametrize('dtype', ['f32', 'f64'])
 def test_linear_equals_the_chain(options, dtype, monkeypatch):
     monkeypatch.setattr(losses, 'CHUNK', 600)       # 128 rows at a time
@@ -151,12 +166,14 @@ def test_linear_equals_the_chain(options, dtype, monkeypatch):
     assert ours.tags == chain.tags and ours.dtype == dtype
     np.testing.assert_allclose(ours.data, chain.data, rtol=1e-5)
     want = gradients((chain * C(weights, chain.tags, dtype)).sum(), x, w)
-    for g, h in zip(gradients((ours * C(weights, chain.tags, dtype)).sum(), x, w), want): np.testing.assert_allclose(g, h, rtol=2e-4, atol=1e-6)
+    for g, h in zip(gradients((ours * C(weights, chain.tags, dtype)).sum(), x, w), want):
+        np.testing.assert_allclose(g, h, rtol=2e-4, atol=1e-6)
 
 def test_large_chunks_go_straight():
     x, w, y = P(normal(700, 4), 'row d'), P(normal(7, 4, seed=1), 'k d'), np.random.default_rng(2).integers(0, 7, 700)
     want = gradients(x.dot(w, 'd').cross_entropy('k', y), x, w)
-    for g, h in zip(gradients(x.linear_cross_entropy(w, y), x, w), want): np.testing.assert_allclose(g, h, rtol=2e-4, atol=1e-6)
+    for g, h in zip(gradients(x.linear_cross_entropy(w, y), x, w), want):
+        np.testing.assert_allclose(g, h, rtol=2e-4, atol=1e-6)
 
 def test_linear_one_side_only():
     a, b, y = normal(5, 4), normal(7, 4, seed=1), [0, 6, 2, 3, 3]
@@ -199,7 +216,9 @@ def test_linear_memory(monkeypatch):
     assert peak(lambda: x.linear_distill(w, y, y, np.ones(rows)).backward()) < .4 * whole
     assert peak(lambda: x.dot(w, 'd').cross_entropy('k', y).backward()) > 1.9 * whole
 
-@pytest.mark.parametrize('weight', [C(normal(2, 5), 'd k'), C(normal(5, 2), 'k e'), C(normal(5, 2), 'row d'), C(normal(2), 'd'), C(normal(5, 2, 2), 'k d f')])
+@pytest.mark.parametrize('weight',
+                         [C(normal(2, 5), 'd k'), C(normal(5, 2), 'k e'), C(normal(5, 2), 'row d'),
+                          C(normal(2), 'd'), C(normal(5, 2, 2), 'k d f')])
 def test_linear_wrong_axes(weight):
     x = C(normal(3, 2), 'row d')
     with pytest.raises(TagError): x.linear_cross_entropy(weight, [0, 1, 2])
@@ -210,7 +229,8 @@ def test_distill(monkeypatch):
     rng = np.random.default_rng(0)
     x, w = P(normal(400, 3), 'row d', 'f64'), P(normal(6, 3, seed=1), 'k d', 'f64')
     r, c, p = rng.integers(0, 400, 900), rng.integers(0, 6, 900), rng.random(900)
-    chain = (x.dot(w, 'd').log_softmax('k').index_select('row', r, out='entry').take_along_axis('k', C(c[:, None], 'entry k')).squeeze('k') * C(-p, 'entry')).mean() * 3
+    chain = (x.dot(w, 'd').log_softmax('k').index_select('row', r, out='entry').take_along_axis(
+                 'k', C(c[:, None], 'entry k')).squeeze('k') * C(-p, 'entry')).mean() * 3
     ours = x.linear_distill(w, r, c, C(p, 'entry'), loss_scale=3)
     assert ours.item() == pytest.approx(chain.item(), rel=1e-6)
     want = gradients(chain, x, w)
@@ -223,7 +243,12 @@ def test_distill_skips_unnamed_rows():
     a[1] = np.nan
     x, w = P(a, 'row d'), P(normal(4, 2, seed=1), 'k d')
     for g in gradients(x.linear_distill(w, [2, 0], [1, 1], [.5, .5]), x, w): assert np.isfinite(g).all()
-    for rows, classes, probs, kind in (([3], [0], [1.], IndexOutOfBounds), ([-1], [0], [1.], IndexOutOfBounds), ([0], [4], [1.], IndexOutOfBounds), ([0, 1], [0], [1.], InvalidDataLength), ([], [], [], InvalidDataLength), ([[0]], [[0]], [[1.]], InvalidDataLength)):
+    for rows, classes, probs, kind in (([3], [0], [1.], IndexOutOfBounds),
+                                       ([-1], [0], [1.], IndexOutOfBounds),
+                                       ([0], [4], [1.], IndexOutOfBounds),
+                                       ([0, 1], [0], [1.], InvalidDataLength),
+                                       ([], [], [], InvalidDataLength),
+                                       ([[0]], [[0]], [[1.]], InvalidDataLength)):
         with pytest.raises(kind): x.linear_distill(w, rows, classes, probs)
 
 
@@ -232,10 +257,14 @@ def test_distill_skips_unnamed_rows():
 @pytest.mark.parametrize('op,options', PAIRS)
 @pytest.mark.parametrize('layout', ['plain', 'fortran', 'stepped', 'turned'])
 def test_pairs(op, options, layout, every_size):
-    "Sum and mean belong to the single losses, on every backend and in every layout; gradients of both operands belong to each other."
+    """Sum and mean belong to the single losses, on every backend and in every layout; gradients
+    of both operands belong to each other."""
     rng = np.random.default_rng(0)
     a, t = rng.uniform(.05, .95, (67, 129)).astype('f4'), rng.uniform(.05, .95, (67, 129)).astype('f4')
-    lay = {'plain': lambda v: (v, 'r c'), 'fortran': lambda v: (np.asfortranarray(v), 'r c'), 'stepped': lambda v: (np.repeat(v, 2, 1)[:, ::2], 'r c'), 'turned': lambda v: (v.T.copy(), 'c r')}[layout]
+    lay = {'plain': lambda v: (v, 'r c'),
+           'fortran': lambda v: (np.asfortranarray(v), 'r c'),
+           'stepped': lambda v: (np.repeat(v, 2, 1)[:, ::2], 'r c'),
+           'turned': lambda v: (v.T.copy(), 'c r')}[layout]
     seen = []
     for name in fl.backends():
         with fl.use_backend(name):
@@ -243,11 +272,15 @@ def test_pairs(op, options, layout, every_size):
             f = lambda reduction: getattr(x, op)(y, reduction=reduction, **options)
             each = f('none')
             assert each.tags == x.tags
-            assert f('sum').item() == pytest.approx(each.data.sum(dtype='f8'), rel=1e-5) and f('mean').item() == pytest.approx(each.data.mean(dtype='f8'), rel=1e-5)
+            assert f('sum').item() == pytest.approx(each.data.sum(dtype='f8'), rel=1e-5)
+            assert f('mean').item() == pytest.approx(each.data.mean(dtype='f8'), rel=1e-5)
             gx, gy = gradients(f('sum'), x, y)
-            for g, h in zip(gradients(each.sum(), x, y), (gx, gy)): np.testing.assert_allclose(g, h, rtol=1e-5, atol=1e-6)
-            for g, h in zip(gradients(f('mean'), x, y), (gx, gy)): np.testing.assert_allclose(g * a.size, h, rtol=1e-5, atol=1e-6)
-            if op in ('mse_loss', 'huber_loss'): np.testing.assert_array_equal(gx, -(gy.T if layout == 'turned' else gy))
+            for g, h in zip(gradients(each.sum(), x, y), (gx, gy)):
+                np.testing.assert_allclose(g, h, rtol=1e-5, atol=1e-6)
+            for g, h in zip(gradients(f('mean'), x, y), (gx, gy)):
+                np.testing.assert_allclose(g * a.size, h, rtol=1e-5, atol=1e-6)
+            if op in ('mse_loss', 'huber_loss'):
+                np.testing.assert_array_equal(gx, -(gy.T if layout == 'turned' else gy))
             seen.append((each.numpy(), gx, gy))
     for u in seen[1:]:
         for p, q in zip(u, seen[0]): np.testing.assert_allclose(p, q, rtol=2e-5, atol=2e-6)
@@ -282,7 +315,8 @@ def test_logits_never_overflow(every_size):
     assert loss.tolist()[:2] == [1e4, 1e4] and loss.data[2:] == pytest.approx(np.exp(-30), rel=1e-5)
     assert x.grad.tolist()[:2] == [1, -1]
     p = C([.1, .5, .8], 'd', 'f64')
-    assert (p.log() - (1 - p).log()).bce_loss(C([1., 0., .3], 'd', 'f64'), from_logits=True).item() == pytest.approx(p.bce_loss(C([1., 0., .3], 'd', 'f64')).item(), rel=1e-9)
+    assert (p.log() - (1 - p).log()).bce_loss(C([1., 0., .3], 'd', 'f64'), from_logits=True).item() == pytest.approx(
+        p.bce_loss(C([1., 0., .3], 'd', 'f64')).item(), rel=1e-9)
 
 @pytest.mark.parametrize('backend', fl.backends())
 def test_kl_at_zero(backend, every_size):
@@ -309,7 +343,8 @@ def test_cosine():
     y = x.cosine_similarity(C([[6., 8.], [1., 1.]], 'row d'), 'd', 1e-8)
     assert y.tolist() == [1, 0]
     y.sum().backward()
-    assert x.grad.data[0] == pytest.approx(0, abs=1e-7) and x.grad.data[1] == pytest.approx(1e8)     # finite: the other vector over eps
+    # finite: the other vector over eps
+    assert x.grad.data[0] == pytest.approx(0, abs=1e-7) and x.grad.data[1] == pytest.approx(1e8)
     assert C([[1., 0.]], 'q d').cosine_similarity(C([[[0., 2.], [3., 0.]]], 'b k d'), 'd', 1e-8).tags == ('q', 'b', 'k')
     assert C([3e-3, 4e-3]).cosine_similarity(C([3e-3, 4e-3]), 'd', eps=1.).item() == pytest.approx(25e-6)
     with pytest.raises(OptionError): C([1.]).cosine_similarity(C([1.]), 'd')
@@ -319,22 +354,37 @@ def test_short_numbers_give_f32(half):
     x, t = fl.randn('r k', (4, 8), seed=1).to(half), fl.rand('r k', (4, 8), seed=2).to(half)
     wide, far = x.to('f32'), t.to('f32')
     assert x.cross_entropy('k', [0, 1, 2, 3]).item() == wide.cross_entropy('k', [0, 1, 2, 3]).item()
-    for f in (fl.mse_loss, fl.huber_loss, fl.kl_div, lambda x, t: x.bce_loss(t, from_logits=True), lambda x, t: x.linear_cross_entropy(t.rename(r='class'), [0, 1, 2, 3])):
+    for f in (fl.mse_loss, fl.huber_loss, fl.kl_div, lambda x, t: x.bce_loss(t, from_logits=True),
+              lambda x, t: x.linear_cross_entropy(t.rename(r='class'), [0, 1, 2, 3])):
         y = f(x, t)
         assert y.dtype == 'f32' and y.item() == f(wide, far).item()
 
 @pytest.mark.parametrize('name,kind', [('mean', 'f32'), ('mean', 'f64'), ('none', 'f32'), ('none', 'f64')])
 def test_number_types(name, kind):
     x, t = P([[.2, .7]], 'r k', kind), P([[.5, .5]], 'r k', kind)
-    for y in (x.cross_entropy('k', [0], reduction=name), x.nll_loss('k', [0], reduction=name), x.mse_loss(t, reduction=name), x.huber_loss(t, reduction=name), x.bce_loss(t, reduction=name), x.kl_div(t, reduction=name)):
+    for y in (x.cross_entropy('k', [0], reduction=name),
+              x.nll_loss('k', [0], reduction=name),
+              x.mse_loss(t, reduction=name),
+              x.huber_loss(t, reduction=name),
+              x.bce_loss(t, reduction=name),
+              x.kl_div(t, reduction=name)):
         assert y.dtype == kind
         gradients(y.sum(), x)
         assert x.grad.dtype == kind
 
-@pytest.mark.parametrize('call,kind', [
-    (lambda x: x.cross_entropy('r k', [0]), TagError), (lambda x: x.cross_entropy('k', [[0], [1, 2]]), InvalidShape), (lambda x: x.cross_entropy('k', None), InvalidDataLength), (lambda x: x.cross_entropy('k', ['a', 'b']), DTypeError),
-    (lambda x: x.cross_entropy('k', [0, 1], label_smoothing='a'), OptionError), (lambda x: x.huber_loss(x, delta=None), OptionError), (lambda x: x.cosine_similarity(x, 'k', None), OptionError), (lambda x: x.cosine_similarity(3., 'k', 1e-8), DTypeError),
-    (lambda x: x.linear_cross_entropy('w', [0, 1]), DTypeError), (lambda x: x.linear_distill(x.rename(r='c'), [0], [0], [1.], loss_scale='x'), OptionError), (lambda x: x.linear_distill(x.rename(r='c'), [0], [0], ['a']), DTypeError)])
+@pytest.mark.parametrize(
+    'call,kind', [
+        (lambda x: x.cross_entropy('r k', [0]), TagError),
+        (lambda x: x.cross_entropy('k', [[0], [1, 2]]), InvalidShape),
+        (lambda x: x.cross_entropy('k', None), InvalidDataLength),
+        (lambda x: x.cross_entropy('k', ['a', 'b']), DTypeError),
+        (lambda x: x.cross_entropy('k', [0, 1], label_smoothing='a'), OptionError),
+        (lambda x: x.huber_loss(x, delta=None), OptionError),
+        (lambda x: x.cosine_similarity(x, 'k', None), OptionError),
+        (lambda x: x.cosine_similarity(3., 'k', 1e-8), DTypeError),
+        (lambda x: x.linear_cross_entropy('w', [0, 1]), DTypeError),
+        (lambda x: x.linear_distill(x.rename(r='c'), [0], [0], [1.], loss_scale='x'), OptionError),
+        (lambda x: x.linear_distill(x.rename(r='c'), [0], [0], ['a']), DTypeError)])
 def test_refusals_in_words(call, kind):
     with pytest.raises(kind, match='help:'): call(C(normal(2, 3), 'r k'))
 
@@ -342,7 +392,8 @@ def test_refusals_in_words(call, kind):
 @pytest.mark.parametrize('n', [1, 1000])
 def test_bce_of_infinite_scores(backend, n):
     "The limits: a score that is infinitely sure and right costs nothing (the formula x t of the textbook gives inf 0)."
-    scores, targets = np.array([-np.inf, np.inf, -np.inf, np.inf, np.inf, np.nan], 'f4'), np.array([0, 1, 1, 0, .5, 1], 'f4')
+    scores, targets = (np.array([-np.inf, np.inf, -np.inf, np.inf, np.inf, np.nan], 'f4'),
+                       np.array([0, 1, 1, 0, .5, 1], 'f4'))
     x, t = fl.param(np.tile(scores, n), 'd'), fl.Tensor(np.tile(targets, n), 'd')
     y = x.bce_loss(t, reduction='none', from_logits=True)
     np.testing.assert_array_equal(y.data, np.tile(np.array([0, 0, np.inf, np.inf, np.inf, np.nan], 'f4'), n))

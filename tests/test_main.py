@@ -14,4 +14,5 @@ def test_advice_where_something_is_missing(monkeypatch):
     monkeypatch.setattr(main, 'renderer', lambda: None)
     rows = list(main.report())
     assert ('pictures', 'as text') in rows
-    assert [value.partition(':')[0] for name, value in rows if name == 'advice'] == ['compile the kernels for speed', 'draw graphs']
+    assert [value.partition(':')[0] for name, value in rows if name == 'advice'] == [
+        'compile the kernels for speed', 'draw graphs']

@@ -27,7 +27,8 @@ def test_comparisons(name, dtype):
             for got in (f(x, y), getattr(x, name)(y), x.compare(name, y), getattr(fl, name)(x, y)):
                 assert got.dtype == 'bool' and got.tags == ('row', 'col') and not got.requires_grad
                 np.testing.assert_array_equal(got.data, want)
-            for v in (0, 1., np.float32(-1), np.inf, True): np.testing.assert_array_equal(f(x, v).data, f(a, np.float32(v)))
+            for v in (0, 1., np.float32(-1), np.inf, True):
+                np.testing.assert_array_equal(f(x, v).data, f(a, np.float32(v)))
             np.testing.assert_array_equal(f(1., x).data, f(np.float32(1), a))
             np.testing.assert_array_equal(f(np.float32(1), x).data, f(np.float32(1), a))
 
@@ -48,7 +49,10 @@ def test_truth_values_compare():
 
 def test_comparisons_never_stretch():
     x = C([[1., 2.], [3., 4.]], 'row col')
-    for other, fix in ((C([1., 2.], 'col'), 'broadcast_to'), (C([[1., 2.]], 'row col'), 'broadcast_to'), (C([[1., 2.], [3., 4.]], 'col row'), r"permute\('row col'\)"), (C([1.], 'z'), 'same tags')):
+    for other, fix in ((C([1., 2.], 'col'), 'broadcast_to'),
+                       (C([[1., 2.]], 'row col'), 'broadcast_to'),
+                       (C([[1., 2.], [3., 4.]], 'col row'), r"permute\('row col'\)"),
+                       (C([1.], 'z'), 'same tags')):
         for f in COMPARE.values():
             with pytest.raises(ShapeMismatch, match=fix): f(x, other)
     assert (x < C([[1., 2.], [3., 4.]], 'col row').permute('row col')).tolist() == [[False, True], [False, False]]
@@ -76,14 +80,17 @@ def test_logic():
     assert (a ^ b).tolist() == a.logical_xor(b).tolist() == [False, True, True, False]
     assert (~a).tolist() == a.logical_not().tolist() == [False, False, True, True]
     assert f.logical_not().tolist() == [False, True, False, True], 'NaN is true, -0 is not'
-    assert f.logical_and(b).tolist() == [True, False, True, False] and a.logical_xor(f).tolist() == [False, True, True, False]
+    assert f.logical_and(b).tolist() == [True, False, True, False]
+    assert a.logical_xor(f).tolist() == [False, True, True, False]
     for y in (a & b, ~a, f.logical_not()): assert y.dtype == 'bool' and not y.requires_grad
 
 def test_byte_masks_are_refused():
     "Case 39."
     m = C([1, 0], 'd', 'u8')
     x = C([1., 2.])
-    for bad in (lambda: m.logical_not(), lambda: ~m, lambda: m.logical_or(m), lambda: x.where(m, x), lambda: x.masked_fill(m, 0), lambda: m.any(), lambda: m.all('d'), lambda: x.logical_and(m)):
+    for bad in (lambda: m.logical_not(), lambda: ~m, lambda: m.logical_or(m),
+                lambda: x.where(m, x), lambda: x.masked_fill(m, 0), lambda: m.any(),
+                lambda: m.all('d'), lambda: x.logical_and(m)):
         with pytest.raises(DTypeError, match='help:'): bad()
     t = C([True, True, False])
     assert t.sum().item() == 2 and t.sum().dtype == 'i64' and (~t).tolist() == [False, False, True]
@@ -129,12 +136,21 @@ def test_number_types_of_choices():
         y = x.where(C([True, False, True]), 0)
         assert y.dtype == dtype and y.tolist() == [1, 0, 3] and x.masked_fill(C([True, False, False]), 5).dtype == dtype
     b = C([True, False]).where(C([False, True]), True)
-    assert b.dtype == 'bool' and b.tolist() == [True, False] and C([True, True]).masked_fill(C([False, True]), False).tolist() == [True, False]
+    assert b.dtype == 'bool' and b.tolist() == [True, False]
+    assert C([True, True]).masked_fill(C([False, True]), False).tolist() == [True, False]
     x = C([1., 2.])
-    for bad in (lambda: x.where(C([True, True]), C([1, 2])), lambda: x.where(C([True, True]), '0'), lambda: C([1, 2]).where(C([True, True]), .5), lambda: C([1], 'd', 'u8').masked_fill(C([True]), -1),
-                lambda: x.where([True, False], 0.), lambda: x.where(np.array([True, False]), 0.), lambda: x.masked_fill(C([True, True]), x), lambda: fl.where(C([True, True]), x, x)):
+    for bad in (lambda: x.where(C([True, True]), C([1, 2])),
+                lambda: x.where(C([True, True]), '0'),
+                lambda: C([1, 2]).where(C([True, True]), .5),
+                lambda: C([1], 'd', 'u8').masked_fill(C([True]), -1),
+                lambda: x.where([True, False], 0.),
+                lambda: x.where(np.array([True, False]), 0.),
+                lambda: x.masked_fill(C([True, True]), x),
+                lambda: fl.where(C([True, True]), x, x)):
         with pytest.raises(DTypeError, match='help:'): bad()
-    for bad in (lambda: x.where(C([True]), 0.), lambda: x.where(C([True, True]), C([1.])), lambda: x.masked_fill(C([True, True], 'e'), 0.)):
+    for bad in (lambda: x.where(C([True]), 0.),
+                lambda: x.where(C([True, True]), C([1.])),
+                lambda: x.masked_fill(C([True, True], 'e'), 0.)):
         with pytest.raises(ShapeMismatch, match='help:'): bad()
 
 def test_masks_get_no_gradient():
@@ -177,7 +193,8 @@ def test_any_all():
         for tags, axes in (('b', 1), ('a c', (0, 2)), ('c a', (0, 2)), ('', None)):
             for how, p in layouts(a):
                 y = getattr(C(p, 'a b c'), name)(*tags.split())
-                np.testing.assert_array_equal(y.data, g(a, axis=axes)); assert y.dtype == 'bool' and y.tags == tuple(t for t in 'abc' if tags and t not in tags)
+                np.testing.assert_array_equal(y.data, g(a, axis=axes))
+                assert y.dtype == 'bool' and y.tags == tuple(t for t in 'abc' if tags and t not in tags)
         assert f('a', 'c').tolist() == f('a c').tolist() == f(('a', 'c')).tolist()
         with pytest.raises(TagError, match='help:'): f('d')
         with pytest.raises(TagError, match='help:'): f(0)
@@ -190,7 +207,8 @@ def test_nan_and_inf():
     with np.errstate(all='raise'):
         for name in ('isnan', 'isinf', 'isfinite'):
             y = getattr(x, name)()
-            np.testing.assert_array_equal(y.data, getattr(np, name)(ODD)); assert y.dtype == 'bool' and not y.requires_grad
+            np.testing.assert_array_equal(y.data, getattr(np, name)(ODD))
+            assert y.dtype == 'bool' and not y.requires_grad
     i = C([1, 2])
     assert not i.isnan().any() and i.isfinite().all() and not i.isinf().any()
 
@@ -201,14 +219,18 @@ def test_counting():
 
 # bands
 
-@given(st.integers(1, 6), st.integers(1, 6), st.one_of(st.none(), st.integers(-8, 8)), st.one_of(st.none(), st.integers(-8, 8)))
+@given(st.integers(1, 6), st.integers(1, 6), st.one_of(st.none(), st.integers(-8, 8)),
+       st.one_of(st.none(), st.integers(-8, 8)))
 def test_band_mask(n, m, lower, upper):
-    want = [[(lower is None or i - j <= lower) and (upper is None or j - i <= upper) for j in range(m)] for i in range(n)]
+    want = [[(lower is None or i - j <= lower) and (upper is None or j - i <= upper) for j in range(m)]
+            for i in range(n)]
     y = fl.band_mask('q k', q=n, k=m, lower=lower, upper=upper)
     assert y.tolist() == want and y.dtype == 'bool' and y.tags == ('q', 'k')
     assert fl.band_mask('q k', (n, m), lower=lower, upper=upper).tolist() == want
 
-@given(st.permutations('ars'), st.integers(1, 4), st.integers(1, 4), st.one_of(st.none(), st.integers(-5, 5)), st.one_of(st.none(), st.integers(-5, 5)), st.sampled_from(['plain', 'fortran', 'stepped']))
+@given(st.permutations('ars'), st.integers(1, 4), st.integers(1, 4),
+       st.one_of(st.none(), st.integers(-5, 5)), st.one_of(st.none(), st.integers(-5, 5)),
+       st.sampled_from(['plain', 'fortran', 'stepped']))
 def test_band_part(tags, n, m, lower, upper, layout):
     "Any two axes, in any order of axes and memory, on every backend; what is outside is gone, NaN or not."
     sizes = dict(a=2, r=n, s=m)
@@ -225,7 +247,8 @@ def test_band_part(tags, n, m, lower, upper, layout):
                 y = x.band_part('r', 's', lower, upper)
                 y.backward(np.full(y.shape, 3, 'f4'))
         finally: kernels.table['band_part'].floor = before
-        np.testing.assert_array_equal(y.data, np.where(plane, a, 0)); np.testing.assert_array_equal(x.grad.data, 3 * plane)
+        np.testing.assert_array_equal(y.data, np.where(plane, a, 0))
+        np.testing.assert_array_equal(x.grad.data, 3 * plane)
         assert y.tags == tuple(tags)
 
 def test_triangles():
@@ -233,14 +256,28 @@ def test_triangles():
     y = x.tril('row', 'col', 0)
     y.sum().backward()
     assert y.tolist() == [[1, 0], [3, 4]] and x.grad.tolist() == [[1, 0], [1, 1]]
-    assert x.triu('row', 'col').tolist() == [[1, 2], [0, 4]] and x.tril('col', 'row').tolist() == [[1, 2], [0, 4]] and x.triu('row', 'col', 1).tolist() == [[0, 2], [0, 0]]
-    assert C([[1, 2], [3, 4]], 'row col', 'i8').tril('row', 'col').dtype == 'i8' and C([[1., 2.], [3., 4.]], 'row col', 'f64').tril('row', 'col').dtype == 'f64'
+    assert x.triu('row', 'col').tolist() == [[1, 2], [0, 4]]
+    assert x.tril('col', 'row').tolist() == [[1, 2], [0, 4]]
+    assert x.triu('row', 'col', 1).tolist() == [[0, 2], [0, 0]]
+    assert C([[1, 2], [3, 4]], 'row col', 'i8').tril('row', 'col').dtype == 'i8'
+    assert C([[1., 2.], [3., 4.]], 'row col', 'f64').tril('row', 'col').dtype == 'f64'
 
 @pytest.mark.parametrize('kind,call', [
-    (TagError, lambda: fl.band_mask('q', q=2)), (TagError, lambda: fl.band_mask('q q', (2, 2))), (TagError, lambda: fl.band_mask('q k r', (2, 2, 2))), (InvalidShape, lambda: fl.band_mask('q k', q=2)),
-    (InvalidShape, lambda: fl.band_mask('q k', (2,))), (InvalidShape, lambda: fl.band_mask('q k', (2, 0))), (InvalidShape, lambda: fl.band_mask('q k', (2, 2), q=2)), (OptionError, lambda: fl.band_mask('q k', q=2, k=2, uper=1)),
-    (OptionError, lambda: fl.band_mask('q k', q=2, k=2, upper='1')), (OptionError, lambda: fl.band_mask('q k', q=2, k=2, lower=True)), (InvalidShape, lambda: fl.band_mask('q k', q=2.5, k=2)),
-    (TagError, lambda: C([[1.]], 'row col').band_part('row', 'row')), (TagError, lambda: C([[1.]], 'row col').tril('row', 'd')), (OptionError, lambda: C([[1.]], 'row col').triu('row', 'col', .5)),
-    (DTypeError, lambda: C([[True]], 'row col').tril('row', 'col')), (TagError, lambda: C([[1.]], 'row col').tril(0, 1))])
+                             (TagError, lambda: fl.band_mask('q', q=2)),
+                             (TagError, lambda: fl.band_mask('q q', (2, 2))),
+                             (TagError, lambda: fl.band_mask('q k r', (2, 2, 2))),
+                             (InvalidShape, lambda: fl.band_mask('q k', q=2)),
+                             (InvalidShape, lambda: fl.band_mask('q k', (2,))),
+                             (InvalidShape, lambda: fl.band_mask('q k', (2, 0))),
+                             (InvalidShape, lambda: fl.band_mask('q k', (2, 2), q=2)),
+                             (OptionError, lambda: fl.band_mask('q k', q=2, k=2, uper=1)),
+                             (OptionError, lambda: fl.band_mask('q k', q=2, k=2, upper='1')),
+                             (OptionError, lambda: fl.band_mask('q k', q=2, k=2, lower=True)),
+                             (InvalidShape, lambda: fl.band_mask('q k', q=2.5, k=2)),
+                             (TagError, lambda: C([[1.]], 'row col').band_part('row', 'row')),
+                             (TagError, lambda: C([[1.]], 'row col').tril('row', 'd')),
+                             (OptionError, lambda: C([[1.]], 'row col').triu('row', 'col', .5)),
+                             (DTypeError, lambda: C([[True]], 'row col').tril('row', 'col')),
+                             (TagError, lambda: C([[1.]], 'row col').tril(0, 1))])
 def test_bands_refuse(kind, call):
     with pytest.raises(kind, match='help:'): call()

@@ -1,4 +1,5 @@
-"""`no_grad`, `enable_grad`, `use_backend` and `timed` as blocks and as decorators, over everything Python can call, in threads and in tasks."""
+"""`no_grad`, `enable_grad`, `use_backend` and `timed` as blocks and as decorators, over
+everything Python can call, in threads and in tasks."""
 import asyncio, functools, gc, inspect, os, pickle, random, sys, threading
 from types import SimpleNamespace
 import pytest
@@ -22,7 +23,9 @@ def mode(request, monkeypatch):
     elif request.param == 'timed': yield SimpleNamespace(make=fl.timed, read=is_timed, inside=True, outside=False)
     else:
         monkeypatch.setitem(discovery._loaded, 'other', {'exp': lambda *args: None})
-        with fl.use_backend('numpy'): yield SimpleNamespace(make=lambda: fl.use_backend('other'), read=fl.current_backend, inside='other', outside='numpy')
+        with fl.use_backend('numpy'):
+            yield SimpleNamespace(make=lambda: fl.use_backend('other'), read=fl.current_backend,
+                                  inside='other', outside='numpy')
 
 @pytest.fixture(autouse=True)
 def untouched():
@@ -136,7 +139,8 @@ def test_methods(mode):
         def __call__(self): return self.bias, mode.read()
     net, want = Net(), (1, mode.inside)
     assert net.state == mode.inside
-    assert [net.plain(), Net.below(), net.above(), Net.free(1), net.free(1), net.value, net(), *net.walk()] == [want] * 9
+    assert [net.plain(), Net.below(), net.above(), Net.free(1), net.free(1), net.value, net(),
+            *net.walk()] == [want] * 9
     assert mode.read() == mode.outside
 
 def test_a_class_is_refused(mode):
@@ -153,7 +157,8 @@ def test_the_help_is_a_way_to_write_it():
     says = lambda block: str(pytest.raises(OptionError, block, 3).value).splitlines()[-1].strip()
     assert says(fl.no_grad) == says(fl.no_grad()) == 'help: with no_grad(): ..., or @no_grad over a function'
     assert says(fl.timed) == 'help: with timed(): ..., or @timed over a function'
-    assert says(fl.use_backend('numpy')) == "help: with use_backend('numpy'): ..., or @use_backend('numpy') over a function"
+    assert (says(fl.use_backend('numpy'))
+            == "help: with use_backend('numpy'): ..., or @use_backend('numpy') over a function")
 
 def test_without_parentheses():
     @fl.no_grad
@@ -233,8 +238,10 @@ def play(make, read, script, end):
     heard.append(read())
     return heard
 
-@pytest.mark.parametrize('script', [SCRIPT, SCRIPT[:4], SCRIPT[:1], [], [('send', None), ('send', 'stop'), ('send', None)],
-                                    [('throw', KeyError), ('send', None)], [('send', None), ('throw', GeneratorExit), ('send', None)]])
+@pytest.mark.parametrize('script', [SCRIPT, SCRIPT[:4], SCRIPT[:1], [],
+                                    [('send', None), ('send', 'stop'), ('send', None)],
+                                    [('throw', KeyError), ('send', None)],
+                                    [('send', None), ('throw', GeneratorExit), ('send', None)]])
 @pytest.mark.parametrize('end', [lambda g: g.close(), lambda g: None])
 @pytest.mark.torch
 def test_send_throw_close_as_in_torch(script, end):
@@ -250,7 +257,8 @@ def test_send_throw_close(mode, script):
     "The same talk as without the decorator, but for the mode."
     plain = play(lambda: lambda fn: fn, lambda: None, script, lambda g: g.close())
     heard = play(mode.make, mode.read, script, lambda g: g.close())
-    assert [h[0] if isinstance(h, tuple) else None for h in heard] == [h[0] if isinstance(h, tuple) else None for h in plain]
+    assert [h[0] if isinstance(h, tuple) else None for h in heard] == [h[0] if isinstance(h, tuple)
+                                                                       else None for h in plain]
     within = [h[1] for h in heard if isinstance(h, tuple) and h[0] in ('a', 'b', 'KeyError', 'left', None)]
     assert set(within) == {mode.inside} and {h for h in heard if not isinstance(h, tuple)} == {mode.outside}
 
@@ -303,7 +311,8 @@ def test_recursive_generator(mode):
     assert set(tree(4)) == {mode.inside} and mode.read() == mode.outside
 
 def test_a_block_that_lasts_over_a_yield():
-    "A decorated generator has a mode of its own: a block inside goes on where it stopped, and its caller never sees it."
+    """A decorated generator has a mode of its own: a block inside goes on where it stopped, and
+    its caller never sees it."""
     @fl.no_grad
     def walk():
         yield records()
@@ -312,7 +321,9 @@ def test_a_block_that_lasts_over_a_yield():
             yield records()
         yield records()
     for on in (fl.enable_grad, fl.no_grad):
-        with on(): assert [(state, records()) for state in walk()] == [(state, on.on) for state in (False, True, True, False)]
+        with on():
+            assert [(state, records()) for state in walk()] == [
+                (state, on.on) for state in (False, True, True, False)]
 
 def test_a_generator_passed_between_threads(mode):
     @mode.make()
@@ -408,7 +419,10 @@ def test_async_generator(mode):
         finally: await asyncio.sleep(0); left.append(mode.read())
     async def consume():
         seen = []
-        async for state in walk(3): seen.append((state, mode.read())); await asyncio.sleep(0); seen.append((state, mode.read()))
+        async for state in walk(3):
+            seen.append((state, mode.read()))
+            await asyncio.sleep(0)
+            seen.append((state, mode.read()))
         return seen
     async def drop():
         async for _ in walk(3): break
@@ -478,8 +492,10 @@ def test_one_object_on_two_threads():
     "F17: A enters inside its own no_grad, B enters, A leaves, B leaves; each thread is where it was."
     c, outer, seen = fl.no_grad(), fl.no_grad(), []
     look = lambda: seen.append(records())
-    in_turns(('a', outer.__enter__), ('a', c.__enter__), ('b', look), ('b', c.__enter__), ('b', look), ('a', c.__exit__), ('a', look),
-             ('b', look), ('b', c.__exit__), ('b', look), ('a', look), ('a', outer.__exit__), ('a', look))
+    in_turns(('a', outer.__enter__), ('a', c.__enter__), ('b', look), ('b', c.__enter__),
+             ('b', look), ('a', c.__exit__), ('a', look),
+             ('b', look), ('b', c.__exit__), ('b', look), ('a', look), ('a', outer.__exit__),
+             ('a', look))
     assert seen == [True, False, False, False, True, False, True]
 
 def test_one_decorated_function_on_many_threads(mode):
@@ -568,11 +584,14 @@ def test_blocks_on_two_threads(three):
     a, b, seen = {}, {}, []
     look = lambda: seen.append(fl.current_backend())
     make = lambda held, name: lambda: held.update(u=fl.use_backend(name))
-    enter, leave = (lambda held: lambda: held['u'].__enter__()), (lambda held: lambda: held['u'].__exit__(None, None, None))
-    in_turns(('a', make(a, 'a')), ('b', make(b, 'b')), ('a', enter(a)), ('b', enter(b)), ('a', look), ('a', leave(a)), ('b', look), ('b', leave(b)), ('a', look))
+    enter, leave = ((lambda held: lambda: held['u'].__enter__()),
+                    (lambda held: lambda: held['u'].__exit__(None, None, None)))
+    in_turns(('a', make(a, 'a')), ('b', make(b, 'b')), ('a', enter(a)), ('b', enter(b)),
+             ('a', look), ('a', leave(a)), ('b', look), ('b', leave(b)), ('a', look))
     assert seen == ['b', 'b', 'numpy']
     seen.clear(); u = fl.use_backend('a')
-    in_turns(('a', u.__enter__), ('b', u.__enter__), ('a', lambda: u.__exit__()), ('b', look), ('b', lambda: u.__exit__()), ('a', look))
+    in_turns(('a', u.__enter__), ('b', u.__enter__), ('a', lambda: u.__exit__()), ('b', look),
+             ('b', lambda: u.__exit__()), ('a', look))
     assert seen == ['a', 'numpy']
 
 def test_many_threads_choose_backends(three):

@@ -14,7 +14,8 @@ def test_laws(rows, n, scale, shift):
     "rms_norm ignores a row's length, layer_norm its length and its mean."
     x = C(np.random.default_rng(n).standard_normal((rows, n)) + .1, 'r d')
     np.testing.assert_allclose((x * scale).rms_norm('d', eps=0).data, x.rms_norm('d', eps=0).data, rtol=1e-9)
-    np.testing.assert_allclose((x * scale + shift).layer_norm('d', eps=0).data, x.layer_norm('d', eps=0).data, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose((x * scale + shift).layer_norm('d', eps=0).data,
+                               x.layer_norm('d', eps=0).data, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(x.layer_norm('d', eps=0).square().mean('d').data, 1, rtol=1e-9)
 
 @layout
@@ -22,7 +23,9 @@ def test_laws(rows, n, scale, shift):
 def test_backends_and_layouts(shape, layout, every_size):
     a = LAYOUTS[layout](np.random.default_rng(0).standard_normal(shape).astype('f4'))
     def run():
-        x, w, b = fl.param(a, 'r d'), fl.param(np.linspace(.5, 1.5, shape[1], dtype='f4'), 'd'), fl.param(np.ones(shape[1], 'f4'), 'd')
+        x, w, b = (fl.param(a, 'r d'),
+                   fl.param(np.linspace(.5, 1.5, shape[1], dtype='f4'), 'd'),
+                   fl.param(np.ones(shape[1], 'f4'), 'd'))
         g = np.random.default_rng(1).standard_normal(shape).astype('f4')
         outs = [x.rms_norm('d', weight=w), x.layer_norm('d', weight=w, bias=b)]
         for y in outs: y.backward(g)
@@ -48,7 +51,8 @@ def test_large_mean_keeps_its_digits():
     np.testing.assert_allclose(y[0], y[1], rtol=1e-3)
 
 def test_zero_and_single():
-    assert C([[0., 0.]], 'r d').rms_norm('d').tolist() == [[0, 0]] and C([[3.]], 'r d').layer_norm('d').tolist() == [[0]]
+    assert C([[0., 0.]], 'r d').rms_norm('d').tolist() == [[0, 0]]
+    assert C([[3.]], 'r d').layer_norm('d').tolist() == [[0]]
     x = fl.param([[0., 0.]], 'r d')
     x.l2_normalize('d').sum().backward()
     assert np.isfinite(x.grad.data).all()
@@ -57,7 +61,8 @@ def test_standardize():
     x = C([[1., 2., 3., 4.]], 't d')
     y = x.standardize('d')
     assert abs(y.sum().item()) < 1e-6 and y.data[0, 3] == pytest.approx(1.3416408, abs=1e-6)
-    assert C([[5., 1., 2.]], 'r d').standardize('d', valid_len=1, eps=1.).tolist() == [[0, 0, 0]]      # one value: variance counts as 0
+    # one value: variance counts as 0
+    assert C([[5., 1., 2.]], 'r d').standardize('d', valid_len=1, eps=1.).tolist() == [[0, 0, 0]]
     assert C([[5.]], 'r d').standardize('d', ddof=1, eps=1.).tolist() == [[0]]
     x = fl.param([[1., 2., 9., 9.]], 'r d')
     x.standardize('d', valid_len=2).sum().backward()
@@ -79,8 +84,15 @@ def test_short_numbers_round_once(half):
     assert x.layer_norm('d').tolist() == x.to('f32').layer_norm('d').to(half).tolist()
     assert x.rms_norm('d', weight=w).dtype == half
 
-@pytest.mark.parametrize('call', [lambda x, w: x.standardize('d'), lambda x, w: x.group_norm('d', 1), lambda x, w: x.snake('d', w, w), lambda x, w: x.linear_cross_entropy(fl.Tensor([[1., 2.], [3., 4.]], 'class d'), fl.Tensor([0, 1], 't')),
-                                  lambda x, w: x.linear_distill(fl.Tensor([[1., 2.], [3., 4.]], 'class d'), [0, 1], [0, 1], [.5, .5]), lambda x, w: x.linear_recurrence('t', w)])
+@pytest.mark.parametrize('call',
+                         [lambda x, w: x.standardize('d'),
+                          lambda x, w: x.group_norm('d', 1),
+                          lambda x, w: x.snake('d', w, w),
+                          lambda x, w: x.linear_cross_entropy(
+                              fl.Tensor([[1., 2.], [3., 4.]], 'class d'), fl.Tensor([0, 1], 't')),
+                          lambda x, w: x.linear_distill(fl.Tensor([[1., 2.], [3., 4.]], 'class d'),
+                                                        [0, 1], [0, 1], [.5, .5]),
+                          lambda x, w: x.linear_recurrence('t', w)])
 @pytest.mark.filterwarnings('error')
 def test_infinity_leaks_no_warning(call):
     x, w = fl.param([[np.inf, 1.], [3e38, np.nan]], 't d'), fl.param([1., np.inf], 'd')
@@ -100,6 +112,10 @@ def test_a_batch_is_not_merged_into_time():
 
 def test_a_norm_turns_or_adds():
     x, table = fl.ones('seq d', (2, 4)), fl.rope_table([0, 5], 4)
-    with pytest.raises(OptionError, match='^rms_norm: residual and rope together'): x.rms_norm('d', residual=x, rope=('seq', table))
-    with pytest.raises(InvalidShape, match="^rms_norm over 'd': 3 features form no pairs"): fl.ones('seq d', (2, 3)).rms_norm('d', rope=('seq', table))
-    with pytest.raises(ShapeMismatch, match="(?s)the table turns 4 features at 2 positions.*table : .*x.rms_norm\\('d'\\).rope\\('seq', 'd', table\\)"): fl.ones('seq d', (3, 4)).rms_norm('d', rope=('seq', table))
+    with pytest.raises(OptionError, match='^rms_norm: residual and rope together'):
+        x.rms_norm('d', residual=x, rope=('seq', table))
+    with pytest.raises(InvalidShape, match="^rms_norm over 'd': 3 features form no pairs"):
+        fl.ones('seq d', (2, 3)).rms_norm('d', rope=('seq', table))
+    with pytest.raises(ShapeMismatch, match="(?s)the table turns 4 features at 2 positions.*table "
+                                            ": .*x.rms_norm\\('d'\\).rope\\('seq', 'd', table\\)"):
+        fl.ones('seq d', (3, 4)).rms_norm('d', rope=('seq', table))

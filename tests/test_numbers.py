@@ -1,4 +1,5 @@
-"""Number types: what each operation gives, how casts round, what whole numbers do at their ends, and that nothing mixes."""
+"""Number types: what each operation gives, how casts round, what whole numbers do at their ends,
+and that nothing mixes."""
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -18,11 +19,13 @@ def test_results_of_the_families(dtype):
     x = C([1, 2, 3], dtype=dtype)
     for y in (x + x, x - x, x * x, x + 1, x.maximum(x)): assert y.dtype == dtype
     whole = dtype in INTS
-    for y in (x.sum(), x.sum('d'), x.mean() if not whole else x.sum()): assert y.dtype == ('i64' if whole else 'f64' if dtype == 'f64' else 'f32')
+    for y in (x.sum(), x.sum('d'), x.mean() if not whole else x.sum()):
+        assert y.dtype == ('i64' if whole else 'f64' if dtype == 'f64' else 'f32')
     assert (x > 1).dtype == 'bool' and (x > 1).sum().dtype == 'i64'
     if not whole:
         for y in (x / x, x.exp(), x.relu(), x.gelu(), x ** 2, x.clamp(0, 1), x.cumsum('d')): assert y.dtype == dtype
-        for y in (x.max('d'), x.min('d'), x.prod('d'), x.var('d')): assert y.dtype == ('f64' if dtype == 'f64' else 'f32')
+        for y in (x.max('d'), x.min('d'), x.prod('d'), x.var('d')):
+            assert y.dtype == ('f64' if dtype == 'f64' else 'f32')
     y = x.dot(x, 'd')
     assert y.dtype == ('i64' if whole else dtype)
 
@@ -125,14 +128,16 @@ def test_f8():
 def test_division_laws(dtype):
     info = np.iinfo(as_dtype(dtype).np)
     rng = np.random.default_rng(0)
-    a = C(np.concatenate([rng.integers(info.min, info.max, 500, endpoint=True), [info.min, info.max, 0, 1]]).astype(as_dtype(dtype).np))
+    a = C(np.concatenate([rng.integers(info.min, info.max, 500, endpoint=True),
+                          [info.min, info.max, 0, 1]]).astype(as_dtype(dtype).np))
     b = rng.integers(max(info.min, -9), 10, 504).astype(as_dtype(dtype).np)
     b[b == 0] = 3
     A, B = [int(v) for v in a.data], [int(v) for v in b]
     wrap = lambda v: (v - info.min) % 2**info.bits + info.min
     trunc = [abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1) for x, y in zip(A, B)]
     o = C(b)
-    assert a.div_floor(o).tolist() == [wrap(x // y) for x, y in zip(A, B)] and (a // o).tolist() == a.div_floor(o).tolist()
+    assert a.div_floor(o).tolist() == [wrap(x // y) for x, y in zip(A, B)]
+    assert (a // o).tolist() == a.div_floor(o).tolist()
     assert a.mod(o).tolist() == [x % y for x, y in zip(A, B)] == (a % o).tolist()
     assert a.div_trunc(o).tolist() == [wrap(q) for q in trunc]
     assert a.rem(o).tolist() == [x - q * y for x, y, q in zip(A, B, trunc)]
@@ -141,7 +146,8 @@ def test_division_laws(dtype):
 
 def test_smallest_by_minus_one():
     x = C([-128, -7], dtype='i8')
-    assert x.div_floor(-1).tolist() == [-128, 7] == x.div_trunc(-1).tolist() and x.rem(-1).tolist() == [0, 0] == x.mod(-1).tolist()
+    assert x.div_floor(-1).tolist() == [-128, 7] == x.div_trunc(-1).tolist()
+    assert x.rem(-1).tolist() == [0, 0] == x.mod(-1).tolist()
 
 def test_whole_numbers_meet_by_name():
     assert C([[7, 8], [9, 10]], 'r c').div_floor(C([2, 3], 'r')).tolist() == [[3, 4], [3, 3]]
@@ -154,7 +160,8 @@ def test_division_by_zero(name):
 
 @pytest.mark.parametrize('name', ['div_floor', 'div_trunc', 'rem', 'mod', 'bit_and', 'bit_or', 'bit_xor'])
 def test_only_whole_numbers(name):
-    for x, o in ((C([1.]), C([1.])), (C([True]), C([True])), (C([1]), 1.5), (C([1]), C([1], dtype='i8')), (C([1]), 'a')):
+    for x, o in ((C([1.]), C([1.])), (C([True]), C([True])), (C([1]), 1.5),
+                 (C([1]), C([1], dtype='i8')), (C([1]), 'a')):
         with pytest.raises(DTypeError, match='help:'): getattr(x, name)(o)
 
 def test_bits():

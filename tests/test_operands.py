@@ -44,7 +44,9 @@ def tensors(y):
 
 def well_formed(y):
     "Whether each tensor of a result has one name for every axis and holds something."
-    return all(len(t.tags) == t.data.ndim == len(set(t.tags)) and all(type(n) is str and n.isidentifier() for n in t.tags) and t.data.size for t in tensors(y))
+    return all(len(t.tags) == t.data.ndim == len(set(t.tags))
+               and all(type(n) is str and n.isidentifier() for n in t.tags) and t.data.size
+               for t in tensors(y))
 
 
 def named_axes(o):
@@ -66,14 +68,16 @@ def with_option(o, sample, i, name, value):
 
 @each
 def test_one_name_for_one_axis(o):
-    "Where one axis is named, two names, none, or what is no name are refused; no tensor comes out whose tags do not count its axes."
+    """Where one axis is named, two names, none, or what is no name are refused; no tensor comes
+    out whose tags do not count its axes."""
     for sample, i, name, v in named_axes(o):
         odd = ['', 'p q', ('p', 'q'), ['p', 'q'], (), [], 5, b'p', 1.5, object(), str, {'p': 1}, 'a-b', '1a', '\ufb01']
         for bad in odd:
             try: y = with_option(o, sample, i, name, bad)
             except fl.FucinaError: continue
             assert well_formed(y), f'{o.name}({name}={bad!r}) gives {y!r}'
-            assert len(v.split()) > 1 or name == 'tags' and bad in ('p q', ('p', 'q'), ['p', 'q']), f'{o.name}({name}={bad!r}) is accepted'
+            assert len(v.split()) > 1 or name == 'tags' and bad in (
+                'p q', ('p', 'q'), ['p', 'q']), f'{o.name}({name}={bad!r}) is accepted'
 
 
 @each
@@ -93,7 +97,8 @@ def test_ways_to_write_a_name(o):
 def numbers_in(v):
     "Whether v is a real number, an array of them or a nested list of them."
     if isinstance(v, (list, tuple)): return bool(v) and all(map(numbers_in, v)) and len({np.shape(n) for n in v}) == 1
-    return isinstance(v, (int, float, np.number)) and not isinstance(v, bool) or isinstance(v, np.ndarray) and v.dtype.kind in 'fiu'
+    return (isinstance(v, (int, float, np.number)) and not isinstance(v, bool)
+            or isinstance(v, np.ndarray) and v.dtype.kind in 'fiu')
 
 
 def trained(v, tags=()):
@@ -102,7 +107,8 @@ def trained(v, tags=()):
         if v.dtype.is_float: yield fl.param(v.data.astype('f8'), v.tags)
         return      # what is no number has no slope: masks, positions
     a = np.asarray(v, 'f8')
-    for names in [tags] if a.ndim == len(tags) else [], [('row', 'col', 'a', 'b')[:a.ndim]], [('d',)] if a.ndim == 1 else []:
+    for names in [tags] if a.ndim == len(tags) else [], [
+        ('row', 'col', 'a', 'b')[:a.ndim]], [('d',)] if a.ndim == 1 else []:
         for t in names and [names[0]]: yield fl.param(a, t)
     if a.ndim:
         yield [fl.param(x) for x in a.reshape(-1)]
@@ -128,7 +134,8 @@ def callable_sample(sample, n, o):
 
 def total(y):
     "One number of all real values of a result."
-    return sum(float(np.nansum(t.data * np.linspace(1, 2, t.numel).reshape(t.shape))) for t in tensors(y) if t.dtype.is_float)
+    return sum(float(np.nansum(t.data * np.linspace(1, 2, t.numel).reshape(t.shape)))
+               for t in tensors(y) if t.dtype.is_float)
 
 
 def nudged(v, by):
@@ -147,25 +154,40 @@ def test_no_gradient_is_lost(o):
             if tensors(y) and not any(t.dtype.is_float for t in tensors(y)): continue
             for t in tensors(y):
                 if t.requires_grad: t.backward(np.ones(t.shape))
-            if all(t.grad is not None for t in (p if isinstance(p, list) else [p]) if isinstance(t, fl.Tensor)): continue
-            with fl.no_grad(): slopes = [total(with_option(o, sample, i, name, nudged(p, by))) - total(y) for by in (1e-3, -1e-3)]
+            if all(t.grad is not None
+                   for t in (p if isinstance(p, list) else [p]) if isinstance(t, fl.Tensor)):
+                continue
+            with fl.no_grad():
+                slopes = [total(with_option(o, sample, i, name, nudged(p, by))) - total(y)
+                          for by in (1e-3, -1e-3)]
             assert slopes == [0, 0], f'{o.name}({name}=param) loses a gradient'
 
 
 KEYS = fl.ones('seq kv_head d', (2, 1, 2))
 LOST = dict(
     attention_scale=lambda p: fl.ones('seq head d', (2, 1, 2)).attention(KEYS, KEYS, scale=p),
-    distill=lambda p: fl.ones('r d', (2, 3)).linear_distill(fl.ones('c d', (2, 3)), [0], [0], probs=[p]),
-    distill_probs=lambda p: fl.ones('r d', (2, 3)).linear_distill(fl.ones('c d', (2, 3)), [0], [0], probs=p.insert_axis('e')),
+    distill=lambda p: fl.ones('r d', (2, 3)).linear_distill(fl.ones('c d', (2, 3)), [0], [0],
+                                                            probs=[p]),
+    distill_probs=lambda p: fl.ones('r d', (2, 3)).linear_distill(fl.ones('c d', (2, 3)), [0],
+                                                                  [0], probs=p.insert_axis('e')),
     sinks=lambda p: fl.ones('k', 2).softmax('k', sinks=[p]),
-    rope_table=lambda p: fl.rope_table([0], inv_freqs=p.insert_axis('d')), rope_list=lambda p: fl.rope_table([0], inv_freqs=[p]),
+    rope_table=lambda p: fl.rope_table([0], inv_freqs=p.insert_axis('d')),
+    rope_list=lambda p: fl.rope_table([0], inv_freqs=[p]),
     factors=lambda p: fl.rope_table([0], 2, freq_factors=[p]),
-    RopeTable=lambda p: fl.RopeTable([0], 1e4, 2, sin=[[p]], cos=[[1.]]), RopeTable_cos=lambda p: fl.RopeTable([0], 1e4, 2, [[0.]], p.reshape('a b', (1, 1))),
+    RopeTable=lambda p: fl.RopeTable([0], 1e4, 2, sin=[[p]], cos=[[1.]]),
+    RopeTable_cos=lambda p: fl.RopeTable([0], 1e4, 2, [[0.]], p.reshape('a b', (1, 1))),
     full=lambda p: fl.full('d', p, d=3), full_like=lambda p: fl.full_like(fl.ones('d', 2), p),
-    bias_add=lambda p: fl.ones('d', 1).bias_add([p], 'd'), bias_add_=lambda p: fl.ones('d', 1).bias_add_(p.insert_axis('d'), 'd'),
-    state=lambda p: fl.ones('t c', (2, 1)).conv1d(fl.ones('k c o', (2, 1, 1)), 't', 'k', causal=True, state=[[p]]),
-    empty=lambda p: fl.ones('d', 2).mean(mask=fl.zeros('d', 2, dtype='bool'), empty=p), pad=lambda p: fl.ones('d', 2).pad('d', 1, 0, p), fill=lambda p: fl.ones('d', 2).masked_fill(fl.ones('d', 2, dtype='bool'), p),
-    yarn=lambda p: fl.yarn_inv_freqs(4, factor=p, original_context=9), dropout=lambda p: fl.ones('d', 2).dropout(p, 0), ddof=lambda p: fl.ones('d', 2).var('d', ddof=p), eps=lambda p: fl.ones('d', 2).rms_norm('d', eps=p))
+    bias_add=lambda p: fl.ones('d', 1).bias_add([p], 'd'),
+    bias_add_=lambda p: fl.ones('d', 1).bias_add_(p.insert_axis('d'), 'd'),
+    state=lambda p: fl.ones('t c', (2, 1)).conv1d(fl.ones('k c o', (2, 1, 1)), 't', 'k',
+                                                  causal=True, state=[[p]]),
+    empty=lambda p: fl.ones('d', 2).mean(mask=fl.zeros('d', 2, dtype='bool'), empty=p),
+    pad=lambda p: fl.ones('d', 2).pad('d', 1, 0, p),
+    fill=lambda p: fl.ones('d', 2).masked_fill(fl.ones('d', 2, dtype='bool'), p),
+    yarn=lambda p: fl.yarn_inv_freqs(4, factor=p, original_context=9),
+    dropout=lambda p: fl.ones('d', 2).dropout(p, 0),
+    ddof=lambda p: fl.ones('d', 2).var('d', ddof=p),
+    eps=lambda p: fl.ones('d', 2).rms_norm('d', eps=p))
 
 @pytest.mark.parametrize('call', LOST.values(), ids=LOST)
 def test_parameters_are_refused_where_numbers_are_used(call):

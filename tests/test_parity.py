@@ -4,7 +4,8 @@ import pytest
 import parity
 
 ALL = {f'{f}: {n}': (f, n, c) for f in parity.families() for n, c in parity.cases(f).items()}
-each = lambda keep: pytest.mark.parametrize('family,name,c', [a for a in ALL.values() if keep(a[2])], ids=[n for n, a in ALL.items() if keep(a[2])])
+each = lambda keep: pytest.mark.parametrize('family,name,c', [a for a in ALL.values() if keep(a[2])],
+                                            ids=[n for n, a in ALL.items() if keep(a[2])])
 REFRESH = 'python tests/golden/make.py {}'
 
 
@@ -21,7 +22,8 @@ def test_stored(golden, family, name, c):
 
 def test_nothing_is_stored_for_nobody(golden):
     "A case that is gone takes its numbers along."
-    for family, kept in golden.items(): assert set(kept) == {n for n, c in parity.cases(family).items() if not c.live}, REFRESH.format(family)
+    for family, kept in golden.items():
+        assert set(kept) == {n for n, c in parity.cases(family).items() if not c.live}, REFRESH.format(family)
 
 
 @each(lambda c: c.live)

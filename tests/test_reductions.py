@@ -1,4 +1,5 @@
-"""Reductions: the same answer along every axis and in every layout, gradients at ties and zeros, masks that leave no trace, types, refusals."""
+"""Reductions: the same answer along every axis and in every layout, gradients at ties and zeros,
+masks that leave no trace, types, refusals."""
 import warnings
 import numpy as np
 import pytest
@@ -43,14 +44,18 @@ def test_ties_give_one_slope(layout, backend):
 @layout
 def test_product_never_divides(layout, backend):
     "Case 11."
-    for rows, w, want in (([[5, 0, 2, 3]], [1], [[0, 30, 0, 0]]), ([[5, 0, 0, 3]], [1], [[0, 0, 0, 0]]), ([[5, 0, 2], [1, 4, 2]], [1, 10], [[0, 10, 0], [80, 20, 40]]), ([[5, -0., 2]], [1], [[0, 10, 0]])):
+    for rows, w, want in (([[5, 0, 2, 3]], [1], [[0, 30, 0, 0]]),
+                          ([[5, 0, 0, 3]], [1], [[0, 0, 0, 0]]),
+                          ([[5, 0, 2], [1, 4, 2]], [1, 10], [[0, 10, 0], [80, 20, 40]]),
+                          ([[5, -0., 2]], [1], [[0, 10, 0]])):
         x = V(LAYOUTS[layout](np.array(rows, 'f4')), 'r c')
         x.prod('c').backward(np.array(w, 'f4'))
         assert x.grad.tolist() == want
     x = V([1e-38, 1e-38, 1e30, 1e30], 'd')
     y = x.prod()
     y.backward()
-    assert y.item() == pytest.approx(1e-16) and np.isfinite(x.grad.numpy()).all() and x.grad.numpy()[2] == pytest.approx(1e-46, abs=1e-44)
+    assert y.item() == pytest.approx(1e-16) and np.isfinite(x.grad.numpy()).all()
+    assert x.grad.numpy()[2] == pytest.approx(1e-46, abs=1e-44)
 
 def test_norm_at_zero(backend):
     "Case 13: the gradient of a zero vector is 0, and the other lanes do not notice."
@@ -111,13 +116,17 @@ def test_small_types_do_not_overflow():
         assert x.max().dtype == x.min().dtype == name and x.max().item() == 3
     assert C([[True, False]], 'r c').max('c').tolist() == [True]
 
-@pytest.mark.parametrize('shape,tag', [((300_000,), 'a'), ((300_000, 2), 'a'), ((2, 300_000), 'b'), ((3, 100_000, 2), 'b'), ((300, 1000), 'a b')])
+@pytest.mark.parametrize('shape,tag', [((300_000,), 'a'), ((300_000, 2), 'a'), ((2, 300_000), 'b'),
+                                       ((3, 100_000, 2), 'b'), ((300, 1000), 'a b')])
 def test_long_sums(shape, tag, backend):
     "Case 43: along any axis."
     x = C(np.full(shape, .001, 'f4'), 'abc'[:len(shape)] if len(shape) == 1 else ' '.join('abc'[:len(shape)]))
     n = np.prod([x.size(t) for t in tag.split()])
     exact = n * float(np.float32(.001))
-    for got, want in ((x.sum(tag), exact), (x.mean(tag), exact / n), (x.norm(tag, ord=1), exact), (x.norm(tag), np.sqrt(n) * float(np.float32(.001)))):
+    for got, want in ((x.sum(tag), exact),
+                      (x.mean(tag), exact / n),
+                      (x.norm(tag, ord=1), exact),
+                      (x.norm(tag), np.sqrt(n) * float(np.float32(.001)))):
         assert np.abs(got.numpy() / want - 1).max() < 2e-6
     assert x.var(tag).numpy().max() < 1e-14
 
@@ -138,7 +147,8 @@ def test_nan_never_wins(n, backend):
             np.testing.assert_array_equal(g.sum(axis=1), 1)
             ends = C(np.full((2, n), none, 'f4'), 'lane d')
             assert getattr(ends, f)('d').tolist() == [none, none]
-    assert np.isnan(C(np.full((2, n), NAN, 'f4'), 'lane d').max('d').numpy()).all() and np.isnan(C(np.full((n, 2), NAN, 'f4'), 'd lane').min('d').numpy()).all()
+    assert np.isnan(C(np.full((2, n), NAN, 'f4'), 'lane d').max('d').numpy()).all()
+    assert np.isnan(C(np.full((n, 2), NAN, 'f4'), 'd lane').min('d').numpy()).all()
     assert real.any() or n == 1
 
 def test_norm_shows_nan():
@@ -169,7 +179,9 @@ def test_like_numpy(case, name):
     axes = tuple(tags.index(t) for t in over) if over else None
     np.testing.assert_allclose(y.data, REF[name](a, axis=axes), rtol=1e-10, atol=1e-13)
     assert y.tags == (tuple(t for t in tags if t not in over) if over else ()) and not np.shares_memory(y.data, a)
-    if name != 'std' or not (y.data == 0).any(): assert fl.gradcheck(getattr(fl, name), x, *[], **{}) if not over else fl.gradcheck(lambda x: getattr(x, name)(*over), x)
+    if name != 'std' or not (y.data == 0).any():
+        assert fl.gradcheck(getattr(fl, name), x, *[], **{}) if not over else fl.gradcheck(
+            lambda x: getattr(x, name)(*over), x)
 
 @given(arrays(ties=True))
 def test_slopes_of_a_maximum_add_to_one(case):
@@ -178,15 +190,22 @@ def test_slopes_of_a_maximum_add_to_one(case):
     y = x.max(*over)
     y.sum().backward()
     assert (x.grad.sum(*over).data == 1).all() and set(np.unique(x.grad.data)) <= {0, 1}
-    first = np.argmax(x.grad.data.transpose([*[i for i, t in enumerate(tags) if over and t not in over], *[i for i, t in enumerate(tags) if not over or t in over]]).reshape(y.data.size, -1), axis=1)
-    lanes_ = a.transpose([*[i for i, t in enumerate(tags) if over and t not in over], *[i for i, t in enumerate(tags) if not over or t in over]]).reshape(y.data.size, -1)
+    first = np.argmax(
+        x.grad.data.transpose(
+            [*[i for i, t in enumerate(tags) if over and t not in over],
+             *[i for i, t in enumerate(tags) if not over or t in over]]).reshape(y.data.size, -1),
+        axis=1)
+    lanes_ = a.transpose(
+        [*[i for i, t in enumerate(tags) if over and t not in over],
+         *[i for i, t in enumerate(tags) if not over or t in over]]).reshape(y.data.size, -1)
     np.testing.assert_array_equal(first, np.argmax(lanes_, axis=1))
 
 @given(arrays(), st.floats(-3, 3))
 def test_sum_is_linear(case, s):
     a, tags, over = case
     x, z = C(a, tags), C(np.cos(a), tags)
-    np.testing.assert_allclose((x * s + z).sum(*over).data, (x.sum(*over) * s + z.sum(*over)).data, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose((x * s + z).sum(*over).data,
+                               (x.sum(*over) * s + z.sum(*over)).data, rtol=1e-9, atol=1e-9)
 
 @given(st.data())
 def test_masks_leave_no_trace(data):
@@ -202,7 +221,10 @@ def test_masks_leave_no_trace(data):
         y = getattr(x, name)(*over, mask=m)
         with np.errstate(all='ignore'), warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            want = {'sum': np.sum(a, axis=axes, where=keep), 'mean': np.mean(a, axis=axes, where=keep), 'max': np.max(np.where(keep, a, -INF), axis=axes), 'min': np.min(np.where(keep, a, INF), axis=axes)}[name]
+            want = {'sum': np.sum(a, axis=axes, where=keep),
+                    'mean': np.mean(a, axis=axes, where=keep),
+                    'max': np.max(np.where(keep, a, -INF), axis=axes),
+                    'min': np.min(np.where(keep, a, INF), axis=axes)}[name]
         np.testing.assert_allclose(y.data, want, rtol=1e-12, atol=1e-14)
         np.testing.assert_array_equal(getattr(x, name)(*over, mask=m, empty=7.).data, np.where(some, y.data, 7.))
         y.backward(np.where(np.isfinite(y.data), 1., 0.))
@@ -212,7 +234,8 @@ def test_masks_leave_no_trace(data):
 def test_masked_sum_is_the_sum_of_the_filled(shape, backend):
     "Bit for bit, and so is a mask that selects all."
     a, keep, tags = rng.normal(size=shape).astype('f4'), rng.random(shape) < .5, tuple('abc'[:len(shape)])
-    x, filled, m, every = C(a, tags), C(np.where(keep, a, np.float32(0)), tags), C(keep, tags), C(np.ones(shape, bool), tags)
+    x, filled, m, every = (C(a, tags), C(np.where(keep, a, np.float32(0)), tags), C(keep, tags),
+                           C(np.ones(shape, bool), tags))
     for over in [(t,) for t in tags] + [tags, tags[:2], tags[1:], (tags[0], tags[-1])]:
         over = tuple(dict.fromkeys(over))
         np.testing.assert_array_equal(x.sum(*over, mask=m).data, filled.sum(*over).data)
@@ -234,9 +257,15 @@ def test_mask_forms():
     m = C([[True, False], [True, True]], 'r c')
     assert x.sum('c', mask=C(m.data.T, 'c r')).tolist() == [1, 7]
     assert x.sum('c', mask=C([[1., 0.], [NAN, -2.]], 'r c')).tolist() == [1, 7]
-    assert x.sum(mask=m, empty=9.).item() == 8 and x.mean('r', mask=C(np.zeros((2, 2), bool), 'r c'), empty=0).tolist() == [0, 0]
-    assert C([[1, 2], [3, 4]], 'r c').sum('c', mask=m).dtype == 'i64' and C([[1, 2], [3, 4]], 'r c').max('c', mask=m, empty=0).tolist() == [1, 4]
-    for bad, kind in ((C([True, False], 'c'), ShapeMismatch), (C([[1, 0], [1, 1]], 'r c'), DTypeError), (C([[True], [False]], 'r c'), ShapeMismatch), (C([[True, True]], 'r c'), ShapeMismatch), (m.data, DTypeError)):
+    assert x.sum(mask=m, empty=9.).item() == 8
+    assert x.mean('r', mask=C(np.zeros((2, 2), bool), 'r c'), empty=0).tolist() == [0, 0]
+    assert C([[1, 2], [3, 4]], 'r c').sum('c', mask=m).dtype == 'i64'
+    assert C([[1, 2], [3, 4]], 'r c').max('c', mask=m, empty=0).tolist() == [1, 4]
+    for bad, kind in ((C([True, False], 'c'), ShapeMismatch),
+                      (C([[1, 0], [1, 1]], 'r c'), DTypeError),
+                      (C([[True], [False]], 'r c'), ShapeMismatch),
+                      (C([[True, True]], 'r c'), ShapeMismatch),
+                      (m.data, DTypeError)):
         with pytest.raises(kind, match='help:'): x.sum('c', mask=bad)
     with pytest.raises(OptionError): x.sum('c', empty=0.)
     with pytest.raises(OptionError): x.var('c', mask=m)
@@ -280,7 +309,9 @@ def test_threads_do_not_matter():
     if 'pythran' not in fl.backends(): pytest.skip('kernels are not compiled here')
     x, m = C(rng.normal(size=(300, 7000)).astype('f4'), 'r c'), C(rng.random((300, 7000)) < .5, 'r c')
     def all_():
-        return [f.numpy() for t in (('r',), ('c',), ()) for f in (x.sum(*t), x.mean(*t, mask=m), x.var(*t), x.norm(*t), x.prod(*t), x.max(*t), x.sum(*t, mask=m))]
+        return [f.numpy() for t in (('r',), ('c',), ())
+                for f in (x.sum(*t), x.mean(*t, mask=m), x.var(*t), x.norm(*t), x.prod(*t),
+                          x.max(*t), x.sum(*t, mask=m))]
     before = fl.get_num_threads()
     try:
         results = []
@@ -294,8 +325,12 @@ def test_threads_do_not_matter():
 def test_lanes():
     a = np.zeros((2, 3, 4, 5))
     see = lambda axes, a=a, **kw: lanes(a.shape, a.strides, axes, **kw).shape
-    assert see((1, 2)) == (2, 12, 5) and see((0,)) == (1, 2, 60) and see((3,)) == (24, 5, 1) and see((0, 1, 2, 3)) == (1, 120, 1) and see((0, 2)) == (15, 8, 1) and see(()) == (120, 1, 1)
-    assert see((0, 3), a.transpose(3, 1, 2, 0)) == (12, 10, 1) and see((0, 1), a.transpose(1, 0, 2, 3)) == (1, 6, 20) and see((0, 1), a.transpose(1, 0, 2, 3), by_tag=True) == (20, 6, 1)
+    assert see((1, 2)) == (2, 12, 5) and see((0,)) == (1, 2, 60) and see((3,)) == (24, 5, 1)
+    assert see((0, 1, 2, 3)) == (1, 120, 1) and see((0, 2)) == (15, 8, 1)
+    assert see(()) == (120, 1, 1)
+    assert see((0, 3), a.transpose(3, 1, 2, 0)) == (12, 10, 1)
+    assert see((0, 1), a.transpose(1, 0, 2, 3)) == (1, 6, 20)
+    assert see((0, 1), a.transpose(1, 0, 2, 3), by_tag=True) == (20, 6, 1)
 
 @pytest.mark.parametrize('dtype', ['f32', 'f64', 'i64', 'bool'])
 def test_sum_of_a_single_number_is_a_copy(dtype):

@@ -1,4 +1,5 @@
-"""What every operation owes: words, samples, a proof of its gradient, the same values on every backend, and a clear refusal. Walks the registry."""
+"""What every operation owes: words, samples, a proof of its gradient, the same values on every
+backend, and a clear refusal. Walks the registry."""
 import inspect, json
 from pathlib import Path
 import numpy as np
@@ -42,15 +43,19 @@ def test_mistakes(o):
 @each
 def test_unknown_option(o):
     args, kw = o.samples[0].draw()
-    with pytest.raises((fl.OptionError, fl.TagError), match='no_such_option'): o.call(*args, **kw, no_such_option=1)      # a TagError where axes are named by keyword
+    # a TagError where axes are named by keyword
+    with pytest.raises((fl.OptionError, fl.TagError), match='no_such_option'):
+        o.call(*args, **kw, no_such_option=1)
 
 
 @each
-@pytest.mark.parametrize('alien', [object(), [object()], np.array(['a', 'b']), 1j], ids=['object', 'list', 'words', 'complex'])
+@pytest.mark.parametrize('alien', [object(), [object()], np.array(['a', 'b']), 1j],
+                         ids=['object', 'list', 'words', 'complex'])
 def test_alien_arguments(o, alien):
     "Whatever stands in the wrong place, the answer is ours and has a way out; some places take anything."
     args, kw = o.samples[0].draw()
-    names = [n for n, p in list(o.signature.parameters.items())[len(args):] if n not in kw and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    names = [n for n, p in list(o.signature.parameters.items())[len(args):]
+             if n not in kw and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     for place in [*range(len(args)), *kw, *names]:
         a, k = list(args), dict(kw)
         if isinstance(place, int): a[place] = alien
@@ -88,17 +93,21 @@ def test_backends_agree(o, every_size):
             for a, b in zip(outs + grads, right + right_grads):
                 if b is None: assert a is None; continue
                 assert a.tags == b.tags and a.dtype == b.dtype
-                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=2e-5, atol=2e-5, err_msg=f'{o.name} {sample!r} on {name}')
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=2e-5, atol=2e-5,
+                                           err_msg=f'{o.name} {sample!r} on {name}')
 
 
 @each
 def test_types_and_memory(o):
     "f32 in, f32 or a stated type out; gradients have the type of their operand; only views share memory."
     leaves, outs, grads = run(o, o.samples[0], 0)
-    for a, g in zip([a for a in leaves if a.requires_grad], grads): assert g is None or (g.dtype == a.dtype and g.shape == a.shape)
+    for a, g in zip([a for a in leaves if a.requires_grad], grads):
+        assert g is None or (g.dtype == a.dtype and g.shape == a.shape)
     if o.view or o.name.endswith('_'): return
     for y in outs:
-        for a in leaves: assert not np.shares_memory(y.data, a.data), f'the result of {o.name} shares memory with an operand'
+        for a in leaves:
+            assert not np.shares_memory(y.data,
+                                        a.data), f'the result of {o.name} shares memory with an operand'
 
 
 def chapters():

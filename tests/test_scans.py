@@ -1,4 +1,5 @@
-"""Scans: serial in every lane and so the same bits everywhere, gradients at zeros, segments, recurrences that can be cut."""
+"""Scans: serial in every lane and so the same bits everywhere, gradients at zeros, segments,
+recurrences that can be cut."""
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -22,7 +23,8 @@ def loop(x, a, h):
 def test_layouts(layout, backend):
     "Case 31 and 35."
     a = LAYOUTS[layout](np.arange(6, dtype='f4').reshape(2, 3)[:, ::-1])
-    assert C(a, 'r c').cumsum('c').tolist() == [[2, 3, 3], [5, 9, 12]] and C(a, 'r c').cumsum('r').tolist() == [[2, 1, 0], [7, 5, 3]]
+    assert C(a, 'r c').cumsum('c').tolist() == [[2, 3, 3], [5, 9, 12]]
+    assert C(a, 'r c').cumsum('r').tolist() == [[2, 1, 0], [7, 5, 3]]
     assert C(a, 'r c').cumprod('c').tolist() == [[2, 2, 0], [5, 20, 60]]
 
 @pytest.mark.parametrize('shape', [(1, 1), (3, 7), (7, 3), (17, 40), (3, 600), (600, 3), (2, 5, 33), (33, 5, 2)])
@@ -35,7 +37,10 @@ def test_bits_of_numpy(shape, backend):
         np.testing.assert_array_equal(x.cumprod(t).data, np.cumprod(a, axis=i))
         np.testing.assert_array_equal(x.linear_recurrence(t, C(1.)).data, np.cumsum(a, axis=i))
         decay = rng.uniform(.5, 1, shape).astype('f4')
-        np.testing.assert_array_equal(x.linear_recurrence(t, C(decay, tuple(tags))).data, np.moveaxis(loop(np.moveaxis(a, i, 0), np.moveaxis(decay, i, 0), np.zeros_like(np.take(a, 0, i))), 0, i))
+        np.testing.assert_array_equal(x.linear_recurrence(t, C(decay, tuple(tags))).data,
+                                      np.moveaxis(loop(np.moveaxis(a, i, 0), np.moveaxis(decay, i, 0),
+                                                       np.zeros_like(np.take(a, 0, i))),
+                                                  0, i))
 
 def test_drift(backend):
     "Case 43: the running sum is NumPy's, the sum is better."
@@ -48,9 +53,11 @@ def test_cumprod_at_zeros(backend):
     "Exact with none, one and several zeros in a lane."
     rows = np.array([[2, 3, 4, 5], [2, 0, 4, 5], [0, 3, 0, 5], [0, 0, 0, 0], [-0., 1, 2, 3]], 'f4')
     g = np.array([1, 10, 100, 1000], 'f4')
-    want = np.array([[sum(g[j] * np.prod(np.delete(r[:j + 1], i)) for j in range(i, 4)) for i in range(4)] for r in rows])
+    want = np.array([[sum(g[j] * np.prod(np.delete(r[:j + 1], i)) for j in range(i, 4))
+                      for i in range(4)] for r in rows])
     for x, tag in ((V(rows, 'r c'), 'c'), (V(rows.T.copy(), 'c r'), 'c')):
-        x.cumprod(tag).backward(np.broadcast_to(g, rows.shape) if x.tags[0] == 'r' else np.broadcast_to(g[:, None], rows.T.shape))
+        x.cumprod(tag).backward(np.broadcast_to(g, rows.shape) if x.tags[0] == 'r'
+                                else np.broadcast_to(g[:, None], rows.T.shape))
         np.testing.assert_allclose(x.grad.data if x.tags[0] == 'r' else x.grad.data.T, want, rtol=1e-6)
 
 def test_small_types():
@@ -65,7 +72,8 @@ def test_small_types():
 @st.composite
 def arrays(draw):
     shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
-    a = LAYOUTS[draw(st.sampled_from(list(LAYOUTS)))](np.random.default_rng(draw(st.integers(0, 99))).uniform(-2, 2, shape))
+    a = LAYOUTS[draw(st.sampled_from(list(LAYOUTS)))](
+        np.random.default_rng(draw(st.integers(0, 99))).uniform(-2, 2, shape))
     tags = tuple(draw(st.permutations('abc'))[:len(shape)])
     return a, tags, draw(st.sampled_from(tags))
 
@@ -90,7 +98,9 @@ def test_segments(case, data):
     at = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=4))), n]
     x = V(a, tags)
     y = x.segment_sum(tag, data.draw(st.sampled_from([at, np.array(at), C(at, 'i')])))
-    np.testing.assert_allclose(y.data, np.stack([np.take(a, range(i, j), axis).sum(axis) for i, j in zip(at, at[1:])], axis), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        y.data, np.stack([np.take(a, range(i, j), axis).sum(axis) for i, j in zip(at, at[1:])], axis),
+        rtol=1e-12, atol=1e-14)
     assert y.tags == tags and y.size(tag) == len(at) - 1 and fl.gradcheck(lambda x: x.segment_sum(tag, at), x)
 
 @given(arrays(), st.data())
@@ -107,7 +117,9 @@ def test_recurrence(case, data):
     full = np.broadcast_to(fl.tags.align(decay.data, decay.tags, tags), a.shape)
     start = fl.tags.align(h.data, h.tags, tuple(t for t in tags if t != tag))
     y = x.linear_recurrence(tag, decay, initial=h)
-    np.testing.assert_allclose(y.data, np.moveaxis(loop(np.moveaxis(a, axis, 0), np.moveaxis(full, axis, 0), start), 0, axis), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        y.data, np.moveaxis(loop(np.moveaxis(a, axis, 0), np.moveaxis(full, axis, 0), start), 0, axis),
+        rtol=1e-12, atol=1e-14)
     assert y.tags == tags and fl.gradcheck(lambda x, d, h: x.linear_recurrence(tag, d, h), x, decay, h)
     assert fl.gradcheck(lambda x, d: x.linear_recurrence(tag, d), x, decay)
 
@@ -122,7 +134,8 @@ def test_recurrence_can_be_cut(backend):
 
 def test_refusals():
     x = V([[1., 2.], [3., 4.]], 't d')
-    for f in (lambda t: x.cumsum(t), lambda t: x.cumprod(t), lambda t: x.segment_sum(t, [0, 2]), lambda t: x.linear_recurrence(t, C(1.))):
+    for f in (lambda t: x.cumsum(t), lambda t: x.cumprod(t), lambda t: x.segment_sum(t, [0, 2]),
+              lambda t: x.linear_recurrence(t, C(1.))):
         with pytest.raises(TagError, match='help:'): f('tt')
     for bad in ([0], [], [1, 2], [0, 1], [0, 3], [0, 2, 1, 2], [[0, 2]]):
         with pytest.raises(InvalidShape, match='begin with 0'): x.segment_sum('t', bad)

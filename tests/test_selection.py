@@ -54,9 +54,12 @@ def test_one_story(backend):
             x = C(a, 'r c')
             want = first_best(a[0], lambda p, q: p > q)
             assert x.argmax('c').tolist()[0] == want
-            if n > 1: assert x.max('c').tolist()[0] == a[0, want] == x.topk('c', 1).values.tolist()[0][0] == x.sort('c', descending=True).values.tolist()[0][0]
+            if n > 1:
+                assert (x.max('c').tolist()[0] == a[0, want] == x.topk('c', 1).values.tolist()[0][0]
+                        == x.sort('c', descending=True).values.tolist()[0][0])
     x = C([[np.nan, 1, 3, 2], [np.nan] * 4], 'r c')
-    np.testing.assert_array_equal(x.max('c').data, [3, np.nan]); np.testing.assert_array_equal(x.min('c').data, [1, np.nan])
+    np.testing.assert_array_equal(x.max('c').data, [3, np.nan])
+    np.testing.assert_array_equal(x.min('c').data, [1, np.nan])
     assert x.argmax('c').tolist() == [2, 0] and x.argmin('c').tolist() == [1, 0]
 
 def test_topk_backends_agree(backend):
@@ -75,7 +78,8 @@ def test_gradients():
     x = fl.param([3., 1., 2.], 'd')
     x.sort('d').values.backward([1., 10., 100.])
     assert x.grad.tolist() == [100, 1, 10]
-    assert not x.argmax('d').requires_grad and not x.argsort('d').requires_grad and not x.topk('d', 1).indices.requires_grad
+    assert not x.argmax('d').requires_grad and not x.argsort('d').requires_grad
+    assert not x.topk('d', 1).indices.requires_grad
 
 @pytest.mark.parametrize('dtype', ['i64', 'i8', 'u8', 'bool', 'f16', 'bf16', 'f64'])
 def test_every_number_type(dtype):
@@ -99,7 +103,8 @@ def test_without_replacement_never_draws_zero_weights(backend):
         assert sorted(d) == [1, 3]
     far = 3558559446808474027      # the seed whose first dart is the last there is, 1 - 2**-53
     for replacement in (False, True):
-        assert C(np.array([0.] + [.1] * 10)).multinomial('d', 's', 1, seed=far, replacement=replacement).tolist() == [10]
+        assert C(np.array([0.] + [.1] * 10)).multinomial('d', 's', 1, seed=far,
+                                                         replacement=replacement).tolist() == [10]
         assert C(np.array([0., 5e-324, 0.])).multinomial('d', 's', 1, seed=far, replacement=replacement).tolist() == [1]
 
 @pytest.mark.parametrize('dtype', ['f32', 'f64'])
@@ -107,7 +112,8 @@ def test_without_replacement_never_draws_zero_weights(backend):
 def test_multinomial_leaves_its_weights_alone(make, dtype, backend):
     a = np.array([.2, .3, .5], dtype.replace('f32', 'f4').replace('f64', 'f8'))
     a.flags.writeable = False
-    with fl.no_grad(): assert sorted(make(a, 'd').multinomial('d', 's', 3, seed=1, replacement=False).tolist()) == [0, 1, 2]
+    with fl.no_grad():
+        assert sorted(make(a, 'd').multinomial('d', 's', 3, seed=1, replacement=False).tolist()) == [0, 1, 2]
     assert a.tolist() == np.array([.2, .3, .5], a.dtype).tolist()
 
 @pytest.mark.parametrize('dtype', ['f32', 'f64'])
@@ -130,19 +136,25 @@ def test_bad_weights(w):
 
 def test_router():
     s, w = C([[1., 3., 2., 0.]], 'row expert').router_topk('expert', 2)
-    assert s.tolist() == [[1, 2]] and w.data[0, 0] == pytest.approx(.7310586, abs=1e-6) and w.data.sum() == pytest.approx(1)
+    assert s.tolist() == [[1, 2]] and w.data[0, 0] == pytest.approx(.7310586, abs=1e-6)
+    assert w.data.sum() == pytest.approx(1)
     e = np.exp([1., 3., 2., 0.])
-    np.testing.assert_allclose(C([[1., 3., 2., 0.]], 'row expert').router_topk('expert', 2, normalize_selected=False).weights.data, [e[[1, 2]] / e.sum()], rtol=1e-6)
+    np.testing.assert_allclose(C([[1., 3., 2., 0.]], 'row expert').router_topk(
+                                   'expert', 2, normalize_selected=False).weights.data,
+                               [e[[1, 2]] / e.sum()], rtol=1e-6)
     assert C([[1., 1., 1.]], 'row expert').router_topk('expert', 2).selected.tolist() == [[0, 1]]
     with pytest.raises(DTypeError): C([[1, 2]], 'row expert').router_topk('expert', 1)
 
 @pytest.mark.parametrize('dtype', ['f4', 'f8', 'i8', 'i4', 'i2', 'u1', '?'])
 def test_sort_of_many(dtype, backend):
-    "Long rows with ties, both zeros, infinities and NaN of both signs: a permutation, in order, NaN last; f32 and short whole numbers keep the order of equal ones."
+    """Long rows with ties, both zeros, infinities and NaN of both signs: a permutation, in order,
+    NaN last; f32 and short whole numbers keep the order of equal ones."""
     rng = np.random.default_rng(0)
     a = rng.integers(-50, 50, (3, 3001)).astype(dtype)
     if dtype == 'i4': a[:, :2] = -2**31, 2**31 - 1
-    if dtype[0] == 'f': a.reshape(-1)[rng.integers(0, a.size, 900)] = rng.choice(np.array([np.nan, -np.nan, np.inf, -np.inf, 0., -0., 1e-45, -1e-45], dtype), 900)
+    if dtype[0] == 'f':
+        a.reshape(-1)[rng.integers(0, a.size, 900)] = rng.choice(
+            np.array([np.nan, -np.nan, np.inf, -np.inf, 0., -0., 1e-45, -1e-45], dtype), 900)
     for x in (C(a, 'r c'), C(a.T, 'c r'), C(np.asfortranarray(a), 'r c')):
         for down in (False, True):
             v, i = x.sort('c', descending=down)
@@ -152,8 +164,10 @@ def test_sort_of_many(dtype, backend):
             key = np.where(np.isnan(v), np.inf, -v.astype('f8') if down else v.astype('f8'))
             assert (key[:, 1:] >= key[:, :-1]).all() and (np.diff(np.isnan(v).astype(int), axis=1) >= 0).all()
             same = key[:, 1:] == key[:, :-1]
-            if dtype not in ('f8', 'i8', 'i4'): assert (np.diff(i, axis=1)[same & (np.isnan(v[:, 1:]) == np.isnan(v[:, :-1]))] > 0).all()
-            assert x.argsort('c', descending=down).permute('r c').data.tolist() == i.tolist() or dtype in ('f8', 'i8', 'i4')
+            if dtype not in ('f8', 'i8', 'i4'):
+                assert (np.diff(i, axis=1)[same & (np.isnan(v[:, 1:]) == np.isnan(v[:, :-1]))] > 0).all()
+            assert (x.argsort('c', descending=down).permute('r c').data.tolist() == i.tolist()
+                    or dtype in ('f8', 'i8', 'i4'))
 
 def test_topk_with_many(backend):
     "A large k takes another way, with the same answer."

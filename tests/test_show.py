@@ -12,7 +12,8 @@ KB = 10_000
 
 def large():
     normal = rng.normal(size=(1000, 300)).astype('f4')
-    holes = np.where(rng.random((500, 400)) < .1, np.nan, np.where(rng.random((500, 400)) < .1, np.inf, 1.)).astype('f4')
+    holes = np.where(rng.random((500, 400)) < .1, np.nan,
+                     np.where(rng.random((500, 400)) < .1, np.inf, 1.)).astype('f4')
     return {
         'zeros': Tensor(np.zeros((1000, 1000, 10), 'f4'), 'batch seq d'),
         'normal': Tensor(normal, 'row col'),
@@ -22,7 +23,9 @@ def large():
         'constant': Tensor(np.broadcast_to(np.float32(2), (100_000, 100_000)), 'row col'),
         'broadcast': Tensor(np.broadcast_to(normal[0], (100_000_000, 300)), 'row col'),
         'broadcast last': Tensor(np.broadcast_to(normal[:, :1], (1000, 10_000_000)), 'row col'),
-        'windows': Tensor(np.lib.stride_tricks.as_strided(rng.random(200_000), (100_000, 100_000), (8, 8)), 'at offset'),
+        'windows': Tensor(
+            np.lib.stride_tricks.as_strided(rng.random(200_000), (100_000, 100_000), (8, 8)),
+            'at offset'),
         'bool': Tensor(rng.random((300, 300)) < .5, 'q k'),
         'u8': Tensor(rng.integers(0, 256, (64, 28, 28)).astype('u1'), 'batch row col'),
         'i64': Tensor(rng.integers(-2**62, 2**62, (999,)), 'seq'),
@@ -32,7 +35,8 @@ def large():
         'tall': Tensor(rng.random((5000, 2)), 'row col'),
         'flipped': Tensor(normal[::-1, ::-2], 'row col'),
         'names': Tensor(rng.random((9, 9)), 'x' * 3000 + ' ' + 'y' * 3000),
-        'wide numbers': Tensor(rng.random((3, 8, 8)) * 10.**rng.integers(-300, 300, (3, 8, 8)), 'a b c'),
+        'wide numbers': Tensor(rng.random((3, 8, 8)) * 10.**rng.integers(-300, 300, (3, 8, 8)),
+                               'a b c'),
         'eight long names': Tensor(rng.random((2,) * 6 + (8, 8)), [c * 50 for c in 'abcdefgh']),
         'leaf': param(normal, 'row col'),
     }
@@ -52,7 +56,9 @@ def test_never_a_wall(name):
         assert str(x.dtype) in text and '\n' not in repr(x) and all(show.short(t) in text for t in x.tags)
         assert all(str(n) in text for n in x.shape)
 
-@pytest.mark.parametrize('shape,tags', [((), ''), ((1,), 'd'), ((8,), 'd'), ((9,), 'd'), ((1, 1), 'a b'), ((8, 8), 'a b'), ((2, 3, 4), 'a b c'), ((1, 9), 'a b')])
+@pytest.mark.parametrize('shape,tags',
+                         [((), ''), ((1,), 'd'), ((8,), 'd'), ((9,), 'd'), ((1, 1), 'a b'),
+                          ((8, 8), 'a b'), ((2, 3, 4), 'a b c'), ((1, 9), 'a b')])
 @pytest.mark.parametrize('dtype', ['f4', 'f8', 'f2', 'i8', 'u1', '?'])
 def test_every_shape_and_type(shape, tags, dtype):
     x = Tensor((rng.random(shape) * 5).astype(dtype), tags)
@@ -76,7 +82,8 @@ def test_numbers_in_the_line():
     assert line(1000 + np.arange(20) / 1000, 'd') == 'Tensor d=20 f64: 1000 to 1000.019, mean 1000.0095'
     assert line(np.arange(10) < 3, 'd') == 'Tensor d=10 bool: 30% True'
     assert line(np.array([2**62, -2**62] * 8), 'd').startswith(f'Tensor d=16 i64: {-2**62} to {2**62}')
-    assert repr(param([1.], 'd')) == 'Tensor d=1 f32 requires_grad: [1]' and repr(param([1.], 'd') * 2) == 'Tensor d=1 f32 from mul: [2]'
+    assert repr(param([1.], 'd')) == 'Tensor d=1 f32 requires_grad: [1]'
+    assert repr(param([1.], 'd') * 2) == 'Tensor d=1 f32 from mul: [2]'
 
 def test_a_sample_says_so():
     a = np.zeros((2000, 1000), 'f4')
@@ -97,7 +104,9 @@ def test_html_has_axes_and_indices():
     page = Tensor([[1., 2.], [3., 4.], [5., 6.]], 'row col')._repr_html_()
     cells = re.sub(r'<[^>]*>', ' ', page).split()
     assert cells[-13:] == ['col', '0', '1', 'row', '0', '1', '2', '1', '3', '4', '2', '5', '6'] and 'mean' in cells
-    assert 'batch</span><span' in LARGE['u8']._repr_html_() and '… 62 more' in LARGE['u8']._repr_html_() and LARGE['u8']._repr_html_().count('<img') == 2
+    assert 'batch</span><span' in LARGE['u8']._repr_html_()
+    assert '… 62 more' in LARGE['u8']._repr_html_()
+    assert LARGE['u8']._repr_html_().count('<img') == 2
 
 def test_png_is_a_png():
     "Decoded by hand: palette, one byte per place, NaN and inf apart."
@@ -107,21 +116,30 @@ def test_png_is_a_png():
     assert data[:8] == b'\x89PNG\r\n\x1a\n'
     pixels = np.frombuffer(zlib.decompress(data[data.index(b'IDAT') + 4:-16]), 'u1').reshape(9, 10)[:, 1:]
     L = show.LEVELS
-    assert pixels[0, 0] == 2 * L + 2 and pixels[1, 1] == 2 * L + 1 and pixels[2, 2] == 2 * L and pixels[3, 3] == 0 and pixels[4, 4] == L
+    assert pixels[0, 0] == 2 * L + 2 and pixels[1, 1] == 2 * L + 1 and pixels[2, 2] == 2 * L
+    assert pixels[3, 3] == 0 and pixels[4, 4] == L
 
 # ---- colours
-def linear(c): return np.array([v / 12.92 if v <= .04045 else ((v + .055) / 1.055)**2.4 for v in (int(c[i:i + 2], 16) / 255 for i in (1, 3, 5))])
+def linear(c):
+    return np.array([v / 12.92 if v <= .04045 else ((v + .055) / 1.055)**2.4
+                     for v in (int(c[i:i + 2], 16) / 255 for i in (1, 3, 5))])
 def luminance(c): return np.clip(c, 0, 1) @ [.2126, .7152, .0722]
 def contrast(a, b): low, high = sorted((luminance(a), luminance(b))); return (high + .05) / (low + .05)
-LMS = np.array([[.4122214708, .5363325363, .0514459929], [.2119034982, .6806995451, .1073969566], [.0883024619, .2817188376, .6299787005]])
-LAB = np.array([[.2104542553, .7936177850, -.0040720468], [1.9779984951, -2.4285922050, .4505937099], [.0259040371, .7827717662, -.8086757660]])
+LMS = np.array([[.4122214708, .5363325363, .0514459929],
+                [.2119034982, .6806995451, .1073969566],
+                [.0883024619, .2817188376, .6299787005]])
+LAB = np.array([[.2104542553, .7936177850, -.0040720468],
+                [1.9779984951, -2.4285922050, .4505937099],
+                [.0259040371, .7827717662, -.8086757660]])
 
 def mixed(color, ink, part):
     "color-mix(in oklab, color part, ink)"
     lab = part * (LAB @ np.cbrt(LMS @ linear(color))) + (1 - part) * (LAB @ np.cbrt(LMS @ linear(ink)))
     return np.linalg.inv(LMS) @ (np.linalg.inv(LAB) @ lab)**3
 
-@pytest.mark.parametrize('ground,ink', [('#ffffff', '#212121'), ('#ffffff', '#000000'), ('#fdfdfb', '#23282e'), ('#111111', '#ffffff'), ('#15181c', '#d9dce0'), ('#1f1f1f', '#cccccc')])
+@pytest.mark.parametrize('ground,ink',
+                         [('#ffffff', '#212121'), ('#ffffff', '#000000'), ('#fdfdfb', '#23282e'),
+                          ('#111111', '#ffffff'), ('#15181c', '#d9dce0'), ('#1f1f1f', '#cccccc')])
 def test_tag_colours_read_on_light_and_dark(ground, ink):
     "WCAG AA, 4.5 : 1, on the grounds of notebooks and of the site, with their ink."
     part = int(re.search(r'(\d+)%,currentColor', show.ink('#000000'))[1]) / 100
@@ -129,12 +147,14 @@ def test_tag_colours_read_on_light_and_dark(ground, ink):
 
 def test_one_colour_per_name_and_common_names_apart():
     assert show.tag_color('batch') == show.tag_color('batch')
-    for group in ('row col', 'batch seq d head', 'in out', 'batch feat class', 'time channel', 'q k', 'query key', 'vocab d'):
+    for group in ('row col', 'batch seq d head', 'in out', 'batch feat class', 'time channel',
+                  'q k', 'query key', 'vocab d'):
         tags = group.split()
         assert len({show.tag_color(t) for t in tags}) == len(tags), group
 
 def test_no_script_no_sheet_no_light_dark():
-    for page in [x._repr_html_() for x in LARGE.values()] + [show.mistake(lambda: Tensor([1.], 'd').sum('e'))._repr_html_()]:
+    for page in [x._repr_html_() for x in LARGE.values()] + [
+        show.mistake(lambda: Tensor([1.], 'd').sum('e'))._repr_html_()]:
         assert not re.search(r'<script|<style|light-dark|https?:|color:(#000|#fff|black|white)\b', page)
 
 # ---- mistakes
@@ -161,7 +181,8 @@ class Page(HTMLParser):
         super().__init__()
         self.elements, self.text = set(), ''
         self.feed(page); self.close()
-    def handle_starttag(self, name, attributes): self.elements |= {name, *(k for k, _ in attributes if k.startswith('on'))}
+    def handle_starttag(self, name, attributes):
+        self.elements |= {name, *(k for k, _ in attributes if k.startswith('on'))}
     def handle_data(self, data): self.text += data
 
 ELEMENTS = set('div span b br table thead tbody tr th td pre img svg g path rect line circle text defs marker'.split())
@@ -205,19 +226,27 @@ def formats(name):
 
 def blocks(name): return Tensor(np.ones((1, 32), 'f4'), 'out in').to('q8_0')       # a tag is an identifier
 
-DISPLAYS = {    # class that shows itself as HTML: how to make one with a name of the user's choice in it
-    'Tensor': lambda name: of_op(name)(param([1.], 'd')), 'Mistake': lambda name: show.Mistake(type(name, (fl.TagError,), {})(name)),
-    'Verdict': wrong_answer, 'Product': lambda name: product(name)[0], 'Explanation': product, 'OpTable': op_table,
-    'BlockFormat': block_format, 'BlockFormats': formats, 'BlockTensor': blocks, 'Memory': lambda name: show.memory(Tensor([1.], 'd')),
+DISPLAYS = {
+    # class that shows itself as HTML: how to make one with a name of the user's choice in it
+    'Tensor': lambda name: of_op(name)(param([1.], 'd')),
+    'Mistake': lambda name: show.Mistake(type(name, (fl.TagError,), {})(name)),
+    'Verdict': wrong_answer,
+    'Product': lambda name: product(name)[0], 'Explanation': product, 'OpTable': op_table,
+    'BlockFormat': block_format, 'BlockFormats': formats, 'BlockTensor': blocks,
+    'Memory': lambda name: show.memory(Tensor([1.], 'd')),
     'PackedWeight': lambda name: fl.ops.packed.PackedWeight(name, ('out', 'in'), (1, 1), [np.ones(1)])}
 MORE = {'number': lambda name: of_op(name)(param(3.)), 'unanswered': unanswered}
 
 def test_every_class_with_html_is_listed():
-    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(fl.__path__, 'fucinalib.') if '__main__' not in m.name]
-    found = {c.__name__ for m in modules for c in vars(m).values() if isinstance(c, type) and c.__module__ == m.__name__ and '_repr_html_' in vars(c)}
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(fl.__path__, 'fucinalib.')
+               if '__main__' not in m.name]
+    found = {c.__name__ for m in modules for c in vars(m).values()
+             if isinstance(c, type) and c.__module__ == m.__name__ and '_repr_html_' in vars(c)}
     assert found == DISPLAYS.keys()
 
-MARKUP = st.lists(st.sampled_from(['<lambda>', '<script>', '</div>', '<b', '&lt;', '&', '"', "'", '<!--', 'w', ' ', '>', '<i onload=x>']), min_size=1).map(''.join)
+MARKUP = st.lists(st.sampled_from(['<lambda>', '<script>', '</div>', '<b', '&lt;', '&', '"', "'",
+                                   '<!--', 'w', ' ', '>', '<i onload=x>']),
+                  min_size=1).map(''.join)
 
 @pytest.mark.parametrize('name', DISPLAYS | MORE)
 @given(MARKUP | st.text(st.characters(exclude_categories=['C', 'Z']), min_size=1))
@@ -245,5 +274,7 @@ def test_only_axes_stand_in_columns():
     "An array, a number or a scalar tensor among the operands moves no column of the others"
     x, y = Tensor(np.ones((2, 2), 'f4'), 'row col'), Tensor(np.ones(22, 'f4'), 'features')
     said = str(fl.errors.fault(fl.TagError, 'said', x=x, labels=np.ones(3), y=y, n=3, one=Tensor(1.)))
-    assert said.splitlines()[1:] == ['    x      : row=2        col=2', '    labels : ndarray of shape (3,), float64', '    y      : features=22',
+    assert said.splitlines()[1:] == ['    x      : row=2        col=2',
+                                     '    labels : ndarray of shape (3,), float64',
+                                     '    y      : features=22',
                                      '    n      : 3', '    one    : a single number']

@@ -16,7 +16,9 @@ def loop(x, scale=1., mask=None, slope=None, sinks=None, offset=None):
     y = np.zeros(x.shape)
     for h, q in np.ndindex(x.shape[:2]):
         n = x.shape[2] if offset is None else offset + q + 1
-        z = [float(x[h, q, k]) * scale + (0 if mask is None else (slope or [1] * len(x))[h] * float(mask[q, k])) for k in range(n)]
+        z = [float(x[h, q, k]) * scale + (
+                 0 if mask is None else (slope or [1] * len(x))[h] * float(mask[q, k]))
+             for k in range(n)]
         rest = [] if sinks is None else [float(sinks[h])]
         top = max(z + rest)
         e = [np.exp(v - top) for v in z + rest]
@@ -26,7 +28,8 @@ def loop(x, scale=1., mask=None, slope=None, sinks=None, offset=None):
 
 @given(st.integers(1, 4), st.integers(1, 9), st.floats(-50, 50), st.floats(.1, 5))
 def test_laws(rows, n, shift, scale):
-    "Shares add up to 1, a constant changes nothing, scale multiplies, log_softmax is the logarithm and logsumexp the difference."
+    """Shares add up to 1, a constant changes nothing, scale multiplies, log_softmax is the
+    logarithm and logsumexp the difference."""
     x = C(np.random.default_rng(n).standard_normal((rows, n)) * 3, dtype='f64')
     y, log = x.softmax('k'), x.log_softmax('k')
     np.testing.assert_allclose(y.sum('k').data, 1, rtol=1e-12)
@@ -37,8 +40,18 @@ def test_laws(rows, n, shift, scale):
     np.testing.assert_allclose(x.softmax('k', mask=x).data, (x * 2).softmax('k').data, rtol=1e-12)
 
 
-LAYOUTS = dict(plain=lambda a: a, fortran=np.asfortranarray, stepped=lambda a: np.repeat(a, 2, 2)[..., ::2], backwards=lambda a: a[:, ::-1].copy()[:, ::-1], middle=lambda a: np.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2))
-OPTIONS = [{}, dict(scale=.3), dict(causal='q', source_offset=2), dict(sinks=[.5, -2., 1.], head='h'), dict(mask='m'), dict(mask='m', max_bias=5., head='h', scale=-.7, sinks=[0., 1., 2.], causal='q', source_offset=0)]
+LAYOUTS = dict(plain=lambda a: a,
+               fortran=np.asfortranarray,
+               stepped=lambda a: np.repeat(a, 2, 2)[..., ::2],
+               backwards=lambda a: a[:, ::-1].copy()[:, ::-1],
+               middle=lambda a: np.ascontiguousarray(a.swapaxes(1, 2)).swapaxes(1, 2))
+OPTIONS = [{},
+           dict(scale=.3),
+           dict(causal='q', source_offset=2),
+           dict(sinks=[.5, -2., 1.], head='h'),
+           dict(mask='m'),
+           dict(mask='m', max_bias=5., head='h', scale=-.7, sinks=[0., 1., 2.], causal='q',
+                source_offset=0)]
 
 @pytest.mark.parametrize('options', OPTIONS, ids=lambda o: ' '.join(o) or 'plain')
 @pytest.mark.parametrize('layout', LAYOUTS)
@@ -46,7 +59,9 @@ def test_every_option_on_every_layout(layout, options, every_size):
     rng = np.random.default_rng(0)
     a, g, m = [rng.standard_normal(s).astype('f4') for s in ((3, 5, 37), (3, 5, 37), (5, 37))]
     m[m < -1] = -inf
-    want = loop(a, options.get('scale', 1.), m if 'mask' in options else None, slopes(options['max_bias'], 3) if 'max_bias' in options else None, options.get('sinks'), options.get('source_offset') if 'causal' in options else None)
+    want = loop(a, options.get('scale', 1.), m if 'mask' in options else None,
+                slopes(options['max_bias'], 3) if 'max_bias' in options else None,
+                options.get('sinks'), options.get('source_offset') if 'causal' in options else None)
     back = want * (g - (g * want).sum(2, keepdims=True)) * options.get('scale', 1.)
     kw = options | ({'mask': C(m)} if 'mask' in options else {})
     for name in fl.backends():
@@ -78,7 +93,8 @@ def test_every_axis(layout, axis, every_size):
             np.testing.assert_allclose(x.grad.data, np.expand_dims(g1, axis) * np.exp(wide - lse), rtol=1e-4, atol=1e-5)
             x.zero_grad()
             x.log_softmax(tag).backward(g)
-            np.testing.assert_allclose(x.grad.data, g - np.exp(wide - lse) * g.sum(axis, keepdims=True), rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(x.grad.data, g - np.exp(wide - lse) * g.sum(axis, keepdims=True),
+                                       rtol=1e-4, atol=1e-4)
 
 
 # rows that are not ordinary
@@ -92,7 +108,9 @@ def test_infinite_rows(backend, every_size):
         np.testing.assert_allclose(y.data, [-inf, 2, inf, 1 + np.log(2)], rtol=1e-6)
         np.testing.assert_allclose(x.grad.data, [[0, 0, 0], [0, 1, 0], [nan, 0, 0], [1, 1, 0]], rtol=1e-6)
         np.testing.assert_allclose(x.softmax('k').data, [[nan] * 3, [0, 1, 0], [nan] * 3, [.5, .5, 0]], rtol=1e-6)
-        np.testing.assert_allclose(x.log_softmax('k').data, [[nan] * 3, [-inf, 0, -inf], [nan, -inf, -inf], [-np.log(2), -np.log(2), -inf]], rtol=1e-6)
+        np.testing.assert_allclose(
+            x.log_softmax('k').data,
+            [[nan] * 3, [-inf, 0, -inf], [nan, -inf, -inf], [-np.log(2), -np.log(2), -inf]], rtol=1e-6)
 
 @pytest.mark.parametrize('backend', fl.backends())
 @pytest.mark.parametrize('at', [0, 7, 16, 32])
@@ -111,7 +129,9 @@ def test_a_row_that_may_see_nothing():
     y.backward([[1., 2.], [3., 4.]])
     assert np.isnan(y.data[0]).all() and y.data[1].tolist() == [1, 0] and x.grad.data[1].tolist() == [0, 0]
     for n in (1, 2, 5):
-        for offset in (0, 3): assert np.isfinite(fl.zeros('q k', q=n, k=n + offset).softmax('k', causal='q', source_offset=offset).data).all()
+        for offset in (0, 3):
+            assert np.isfinite(fl.zeros('q k', q=n, k=n + offset).softmax(
+                                   'k', causal='q', source_offset=offset).data).all()
 
 @pytest.mark.parametrize('backend', fl.backends())
 def test_a_sink_takes_what_nobody_wants(backend, every_size):
@@ -134,7 +154,8 @@ def test_what_is_later_is_never_read(backend, bad, every_size):
             y = x.softmax('k', causal='q', sinks=[0., 1.], head='h')
             y.backward(g)
             return y.data, x.grad.data
-        for clean, dirty in zip(run(a, g), run(np.where(later, np.float32(bad), a), np.where(later, np.float32(bad), g))):
+        for clean, dirty in zip(
+            run(a, g), run(np.where(later, np.float32(bad), a), np.where(later, np.float32(bad), g))):
             np.testing.assert_array_equal(clean, dirty)
             assert (clean[later] == 0).all()
 
@@ -160,29 +181,54 @@ def test_max_bias_zero_is_no_slope():
 def test_sinks_in_any_form():
     x = fl.randn('head q k', (2, 3, 4), seed=0)
     want = x.softmax('k', sinks=[1., -1.], head='head').tolist()
-    for s in ((1., -1.), np.array([1., -1.]), np.array([1, -1]), C([1., -1.], 'head')): assert x.softmax('k', sinks=s, head='head').tolist() == want
-    assert x.softmax('k', sinks=1).tolist() == x.softmax('k', sinks=[1., 1.], head='head').tolist() == x.softmax('k', sinks=fl.Tensor(1., '')).tolist() == x.softmax('k', sinks=[1.]).tolist()
+    for s in ((1., -1.), np.array([1., -1.]), np.array([1, -1]), C([1., -1.], 'head')):
+        assert x.softmax('k', sinks=s, head='head').tolist() == want
+    assert x.softmax('k', sinks=1).tolist() == x.softmax('k', sinks=[1., 1.], head='head').tolist() == x.softmax(
+        'k', sinks=fl.Tensor(1., '')).tolist() == x.softmax('k', sinks=[1.]).tolist()
 
 def test_a_mask_is_repeated_by_name():
     x = fl.randn('head q k', (2, 3, 4), seed=0)
     for tags in ('k', 'q k', 'k q', 'head k', 'k q head', ''):
         m = fl.randn(tags, tuple(x.size(t) for t in fl.parse(tags)), seed=1)
         np.testing.assert_allclose(x.softmax('k', mask=m).data, (x + m).softmax('k').data, rtol=2e-6)
-    np.testing.assert_allclose(x.softmax('k', mask=fl.randn('q', (3,), seed=2)).data, x.softmax('k').data, rtol=2e-6)     # one number for a whole row changes nothing
+    # one number for a whole row changes nothing
+    np.testing.assert_allclose(x.softmax('k', mask=fl.randn('q', (3,), seed=2)).data,
+                               x.softmax('k').data, rtol=2e-6)
 
 X = fl.zeros('head q k', (2, 3, 4))
 M = fl.zeros('q k', (3, 4))
 
-@pytest.mark.parametrize('kind,kw,said', [
-    (UnsupportedGradient, dict(mask=fl.param(M)), r'mask\.detach\(\)'), (UnsupportedGradient, dict(sinks=fl.param([0., 0.], 'head'), head='head'), 'one more column'),
-    (ShapeMismatch, dict(mask=fl.zeros('q k', (3, 5))), "'k' is 4 in x"), (TagError, dict(mask=fl.zeros('query k', (3, 4))), "x has no axis 'query'"), (DTypeError, dict(mask=M.eq(0)), r"mask\.to\('f32'\)\.log\(\)"),
-    (DTypeError, dict(mask=M.to('f64')), r"mask\.to\('f32'\)"), (DTypeError, dict(mask=M.data), "Tensor"), (InvalidShape, dict(max_bias=8.), 'without a mask'), (InvalidShape, dict(max_bias=8., mask=M), 'without head'),
-    (InvalidShape, dict(max_bias=8., mask=M, head='k'), "tag and head are both 'k'"), (InvalidShape, dict(sinks=[1., 2.], head='k'), "tag and head are both 'k'"), (TagError, dict(max_bias=8., mask=M, head='heads'), "did you mean 'head'"),
-    (OptionError, dict(max_bias=-1, mask=M, head='head'), '-1'), (OptionError, dict(max_bias=nan, mask=M, head='head'), 'nan'), (InvalidShape, dict(sinks=[1., 2.]), "head='head'"), (InvalidShape, dict(sinks=[1.], head='head'), '2 heads'),
-    (InvalidShape, dict(sinks=[[1., 2.]], head='head'), '2 heads'), (TagError, dict(sinks=fl.zeros('q', (3,)), head='head'), "one axis 'head'"), (DTypeError, dict(sinks=fl.zeros('head', (2,)).to('f64'), head='head'), 'f64'), (DTypeError, dict(sinks=['a']), 'real number'),
-    (InvalidShape, dict(causal='q', source_offset=2), 'from 0 to 1'), (InvalidShape, dict(causal='q', source_offset=-1), 'from 0 to 1'), (InvalidShape, dict(causal='k'), 'two axes'), (InvalidShape, dict(source_offset=1), "causal='q'"),
-    (TagError, dict(causal='queries'), 'no such axis'), (TagError, dict(causal=True), "causal='q'"), (OptionError, dict(causal='q', source_offset=.5), 'whole number'), (DTypeError, dict(scale=fl.zeros('', ())), 'number'),
-    (OptionError, dict(heads='head'), "did you mean 'head'"), (OptionError, dict(dim=1), 'tag')])
+@pytest.mark.parametrize(
+    'kind,kw,said', [
+        (UnsupportedGradient, dict(mask=fl.param(M)), r'mask\.detach\(\)'),
+        (UnsupportedGradient, dict(sinks=fl.param([0., 0.], 'head'), head='head'), 'one more column'),
+        (ShapeMismatch, dict(mask=fl.zeros('q k', (3, 5))), "'k' is 4 in x"),
+        (TagError, dict(mask=fl.zeros('query k', (3, 4))), "x has no axis 'query'"),
+        (DTypeError, dict(mask=M.eq(0)), r"mask\.to\('f32'\)\.log\(\)"),
+        (DTypeError, dict(mask=M.to('f64')), r"mask\.to\('f32'\)"),
+        (DTypeError, dict(mask=M.data), "Tensor"),
+        (InvalidShape, dict(max_bias=8.), 'without a mask'),
+        (InvalidShape, dict(max_bias=8., mask=M), 'without head'),
+        (InvalidShape, dict(max_bias=8., mask=M, head='k'), "tag and head are both 'k'"),
+        (InvalidShape, dict(sinks=[1., 2.], head='k'), "tag and head are both 'k'"),
+        (TagError, dict(max_bias=8., mask=M, head='heads'), "did you mean 'head'"),
+        (OptionError, dict(max_bias=-1, mask=M, head='head'), '-1'),
+        (OptionError, dict(max_bias=nan, mask=M, head='head'), 'nan'),
+        (InvalidShape, dict(sinks=[1., 2.]), "head='head'"),
+        (InvalidShape, dict(sinks=[1.], head='head'), '2 heads'),
+        (InvalidShape, dict(sinks=[[1., 2.]], head='head'), '2 heads'),
+        (TagError, dict(sinks=fl.zeros('q', (3,)), head='head'), "one axis 'head'"),
+        (DTypeError, dict(sinks=fl.zeros('head', (2,)).to('f64'), head='head'), 'f64'),
+        (DTypeError, dict(sinks=['a']), 'real number'),
+        (InvalidShape, dict(causal='q', source_offset=2), 'from 0 to 1'),
+        (InvalidShape, dict(causal='q', source_offset=-1), 'from 0 to 1'),
+        (InvalidShape, dict(causal='k'), 'two axes'),
+        (InvalidShape, dict(source_offset=1), "causal='q'"),
+        (TagError, dict(causal='queries'), 'no such axis'),
+        (TagError, dict(causal=True), "causal='q'"),
+        (OptionError, dict(causal='q', source_offset=.5), 'whole number'),
+        (DTypeError, dict(scale=fl.zeros('', ())), 'number'),
+        (OptionError, dict(heads='head'), "did you mean 'head'"), (OptionError, dict(dim=1), 'tag')])
 def test_refusals(kind, kw, said):
     with pytest.raises(kind, match=said) as e: X.softmax('k', **kw)
     assert 'help:' in str(e.value)
@@ -197,7 +243,9 @@ def test_refusals_of_the_axis():
         with pytest.raises(TagError): f(fl.Tensor(1.), 'k')
 
 def test_constants_are_fine_where_no_gradient_flows():
-    with fl.no_grad(): assert X.softmax('k', mask=fl.param(M), sinks=fl.param([0., 0.], 'head'), head='head').shape == X.shape
+    with fl.no_grad():
+        assert X.softmax('k', mask=fl.param(M), sinks=fl.param([0., 0.], 'head'),
+                         head='head').shape == X.shape
 
 
 # number types and memory
@@ -206,13 +254,18 @@ def test_constants_are_fine_where_no_gradient_flows():
 def test_short_numbers_round_once(half):
     x, m = [fl.randn(t, s, seed=1).to(half) for t, s in (('h q k', (2, 4, 4)), ('q k', (4, 4)))]
     wide, wide_m = x.to('f32'), m.to('f32')
-    for got, want in ((x.softmax('k'), wide.softmax('k')), (x.log_softmax('k'), wide.log_softmax('k')), (x.softmax('k', scale=.5, mask=m, causal='q', sinks=[0., 1.], head='h'), wide.softmax('k', scale=.5, mask=wide_m, causal='q', sinks=[0., 1.], head='h'))):
+    for got, want in ((x.softmax('k'), wide.softmax('k')),
+                      (x.log_softmax('k'), wide.log_softmax('k')),
+                      (x.softmax('k', scale=.5, mask=m, causal='q', sinks=[0., 1.], head='h'),
+                       wide.softmax('k', scale=.5, mask=wide_m, causal='q', sinks=[0., 1.], head='h'))):
         assert got.dtype == half and got.tolist() == want.to(half).tolist()
     assert x.logsumexp('k').dtype == 'f32' and x.logsumexp('k').tolist() == wide.logsumexp('k').tolist()
 
 def test_f64():
     x = fl.randn('q k', (2, 3), seed=0).to('f64')
-    assert all(y.dtype == 'f64' for y in (x.softmax('k'), x.log_softmax('k'), x.logsumexp('k'), x.softmax('k', scale=2, sinks=[1], causal='q', source_offset=1)))
+    assert all(y.dtype == 'f64'
+               for y in (x.softmax('k'), x.log_softmax('k'), x.logsumexp('k'),
+                         x.softmax('k', scale=2, sinks=[1], causal='q', source_offset=1)))
 
 @pytest.mark.parametrize('options', [{}, dict(scale=.5), dict(causal='q')], ids=['plain', 'scale', 'causal'])
 def test_only_the_result_is_kept(options):

@@ -1,4 +1,5 @@
-"""The seeds of calls that were given none: what holds after a fork, in spawned processes, and when threads draw at once."""
+"""The seeds of calls that were given none: what holds after a fork, in spawned processes, and
+when threads draw at once."""
 import json, os, subprocess, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -58,10 +59,20 @@ print(json.dumps([*first, *later, draw()]))''', backend, threads)
 def test_every_drawing_operation_differs():
     said = run('''
 w = fl.ones('class', 50)
-draws = dict(rand=lambda: fl.rand('d', 5), randn=lambda: fl.randn('d', 5), uniform=lambda: fl.uniform('d', (5,), low=0., high=2.), normal=lambda: fl.normal('d', (5,), mean=1., std=2.),
-             gumbel=lambda: fl.gumbel('d', 5), randint=lambda: fl.randint('d', 5, 0, 2**40), randperm=lambda: fl.randperm('d', 30), bernoulli=lambda: fl.bernoulli('d', 64),
-             multinomial=lambda: w.multinomial('class', 'draw', 12, seed=None))
-print(json.dumps({name: [fork(lambda: [float(v) for v in f().tolist()]) for _ in range(3)] + [[float(v) for v in f().tolist()]] for name, f in draws.items()}))''')
+draws = dict(
+    rand=lambda: fl.rand('d', 5),
+    randn=lambda: fl.randn('d', 5),
+    uniform=lambda: fl.uniform('d', (5,), low=0., high=2.),
+    normal=lambda: fl.normal('d', (5,), mean=1., std=2.),
+    gumbel=lambda: fl.gumbel('d', 5),
+    randint=lambda: fl.randint('d', 5, 0, 2**40),
+    randperm=lambda: fl.randperm('d', 30),
+    bernoulli=lambda: fl.bernoulli('d', 64),
+    multinomial=lambda: w.multinomial('class', 'draw', 12, seed=None))
+def three_children_and_here(f):
+    numbers = lambda: [float(v) for v in f().tolist()]
+    return [fork(numbers), fork(numbers), fork(numbers), numbers()]
+print(json.dumps({name: three_children_and_here(f) for name, f in draws.items()}))''')
     assert len(said) == 9 and all(distinct(draws) for draws in said.values())
 
 @FORKS
@@ -95,7 +106,8 @@ print(json.dumps([one, two, alone, other]))'''
 def test_pools(backend):
     "A new worker for every task; each draws for itself."
     said = run('''
-with multiprocessing.get_context('fork').Pool(2, maxtasksperchild=1) as pool: first = pool.map(pooled, range(6), chunksize=1)
+with multiprocessing.get_context('fork').Pool(2, maxtasksperchild=1) as pool:
+    first = pool.map(pooled, range(6), chunksize=1)
 print(json.dumps([*first, draw()]))''', backend)
     assert distinct(said)
 
@@ -108,7 +120,9 @@ import numpy as np
 big = fl.kernels.add(np.ones(10**6, 'f4'), np.ones(10**6, 'f4'))
 def on_numpy(): fl.use_backend('numpy'); return draw()
 def on_one(): fl.set_num_threads(1); return draw()
-print(json.dumps([fork(draw), fork(on_numpy), fork(on_numpy), fork(on_one), fork(on_one), draw()]))'''.replace('fl.kernels', 'fl.ops.construction.kernels'), 'pythran', 2)
+print(json.dumps([fork(draw), fork(on_numpy), fork(on_numpy), fork(on_one), fork(on_one), draw()]))'''.replace(
+                   'fl.kernels', 'fl.ops.construction.kernels'),
+               'pythran', 2)
     assert said[0] == 'ForkError' and distinct(said[1:])
 
 @FORKS
@@ -122,7 +136,8 @@ with ThreadPoolExecutor(4) as pool: print(json.dumps(list(pool.map(lambda i: for
 
 def test_a_new_process_starts_over():
     "Spawned workers begin as every script does: a seed of their own is theirs to set."
-    assert run('print(json.dumps(draw()))') == run('print(json.dumps(draw()))') == run('fl.manual_seed(0); print(json.dumps(draw()))')
+    assert run('print(json.dumps(draw()))') == run('print(json.dumps(draw()))') == run(
+        'fl.manual_seed(0); print(json.dumps(draw()))')
 
 
 # threads
@@ -141,7 +156,8 @@ def test_threads_share_one_stream(busy):
     fl.manual_seed(11)
     want = [construction.next_seed() for _ in range(8000)]
     fl.manual_seed(11)
-    with ThreadPoolExecutor(8) as pool: got = list(pool.map(lambda i: [construction.next_seed() for _ in range(1000)], range(8)))
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda i: [construction.next_seed() for _ in range(1000)], range(8)))
     assert sorted(s for part in got for s in part) == sorted(want)
 
 def test_manual_seed_while_others_draw(busy):

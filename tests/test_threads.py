@@ -1,4 +1,5 @@
-"""Threads of products and of kernels: whoever is imported first, they do not stand in each other's way, and the report says what is set."""
+"""Threads of products and of kernels: whoever is imported first, they do not stand in each
+other's way, and the report says what is set."""
 import dis, json, os, re, subprocess, sys, types
 from pathlib import Path
 import numpy as np
@@ -46,7 +47,8 @@ print(min(quartile(step) for _ in range(3)))
 
 @built
 def test_import_order_does_not_matter():
-    "Products and kernels by turns in fresh processes. One order took 20 times as long as the other; on a busy machine one of several tries tells."
+    """Products and kernels by turns in fresh processes. One order took 20 times as long as the
+    other; on a busy machine one of several tries tells."""
     ratios = []
     for _ in range(6):
         ours, numpy = [float(fresh(first + TURNS)[0]) for first in ('', 'import numpy\n')]
@@ -77,7 +79,8 @@ def test_report_of_what_the_user_set():
 
 def test_report_of_numpy_first():
     rows = report('import numpy')
-    assert 'waiting after products OPENBLAS_THREAD_TIMEOUT too late, NumPy was loaded before; GOMP_SPINCOUNT=0 makes good for it' in rows
+    assert ('waiting after products OPENBLAS_THREAD_TIMEOUT too late, NumPy was loaded before; '
+            'GOMP_SPINCOUNT=0 makes good for it' in rows)
     assert 'waiting after kernels GOMP_SPINCOUNT=0, set by fucinalib' in rows
 
 GOMP = 'import ctypes, numpy\nctypes.CDLL("libgomp.so.1")\n'
@@ -87,13 +90,16 @@ GOMP = 'import ctypes, numpy\nctypes.CDLL("libgomp.so.1")\n'
 def test_somebody_else_loaded_our_openmp():
     "As torch does. It is said once, when the first kernel loads, and in the report; not if its wait is short already."
     code = 'import fucinalib as fl\nx = fl.ones("d", 100_000)\nfor _ in range(3): x = x + x\nprint(x.sum().item())'
-    blas = fresh('import numpy, threadpoolctl\nprint(*{lib.get("threading_layer") for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"})')[0]
+    blas = fresh('import numpy, threadpoolctl\nprint(*{lib.get("threading_layer") for lib in '
+                 'threadpoolctl.threadpool_info() if lib["user_api"] == "blas"})')[0]
     out, err = fresh(GOMP + code)
     assert out == '800000.0' and err.count('was imported before fucinalib') == (1 if 'pthreads' in blas else 0)
-    assert 'imported before' not in fresh(GOMP + code, GOMP_SPINCOUNT='0')[1] + fresh('import numpy\n' + code)[1] + fresh(code)[1]
+    assert 'imported before' not in fresh(
+        GOMP + code, GOMP_SPINCOUNT='0')[1] + fresh('import numpy\n' + code)[1] + fresh(code)[1]
     rows = report(GOMP)
     assert any(r.startswith('waiting after kernels GOMP_SPINCOUNT too late, libgomp of ') for r in rows)
-    assert any(r.startswith('waiting libgomp.so') and r.endswith('was loaded before fucinalib and waits as it did') for r in rows)
+    assert any(r.startswith('waiting libgomp.so')
+               and r.endswith('was loaded before fucinalib and waits as it did') for r in rows)
     assert any(r.startswith('advice import fucinalib before') for r in rows)
 
 
@@ -106,14 +112,17 @@ def test_kernels_that_do_not_load(monkeypatch):
     monkeypatch.setattr(main, 'broken', discovery.broken)
     monkeypatch.setattr(discovery, 'offered', lambda: {'pythran': load})
     with pytest.warns(RuntimeWarning, match='libgomp'): rows = list(main.report())
-    assert ('pythran', 'does not load: ImportError: libgomp.so.1: cannot open shared object file: No such file or directory') in rows
+    assert ('pythran', 'does not load: ImportError: libgomp.so.1: cannot open shared object file: '
+                       'No such file or directory') in rows
     said = [how for what, how in rows if what == 'advice']
     assert any('apt install libgomp1' in s for s in said) and not any('compile' in s for s in said)
 
 
 # how many
 
-@pytest.mark.parametrize('n', [np.array([1, 2]), [2], 'two', 2.0, np.float32(2), object(), fl.ones('d', 2), b'2', {2}, 1j], ids=lambda n: type(n).__name__)
+@pytest.mark.parametrize(
+    'n', [np.array([1, 2]), [2], 'two', 2.0, np.float32(2), object(), fl.ones('d', 2), b'2', {2}, 1j],
+    ids=lambda n: type(n).__name__)
 def test_what_is_no_number_of_threads(n):
     before = fl.get_num_threads()
     with pytest.raises(OptionError, match='set_num_threads[\\s\\S]*help: '): fl.set_num_threads(n)
@@ -126,7 +135,9 @@ def test_whole_numbers_of_numpy_are_numbers_of_threads(n):
     assert fl.get_num_threads() == int(n) and type(fl.get_num_threads()) is int
     fl.set_num_threads(before)
 
-@pytest.mark.parametrize('name', [['numpy'], ('numpy',), b'numpy', 3, np.array(['numpy', 'x']), object(), fl.ones('d', 1), {}], ids=lambda n: type(n).__name__)
+@pytest.mark.parametrize('name', [['numpy'], ('numpy',), b'numpy', 3, np.array(['numpy', 'x']),
+                                  object(), fl.ones('d', 1), {}],
+                         ids=lambda n: type(n).__name__)
 def test_what_is_no_name_of_a_backend(name):
     before = fl.current_backend()
     with pytest.raises(OptionError, match='use_backend[\\s\\S]*help: '): fl.use_backend(name)
@@ -135,7 +146,8 @@ def test_what_is_no_name_of_a_backend(name):
 
 # what depends on it
 
-PRODUCTS = {'dot', 'add_dot', 'einsum', 'matmul', 'conv1d', 'conv2d', 'conv_transpose1d', 'linear_cross_entropy', 'linear_distill', 'dot_ternary', 'kda_recurrent', 'attention'}
+PRODUCTS = {'dot', 'add_dot', 'einsum', 'matmul', 'conv1d', 'conv2d', 'conv_transpose1d',
+            'linear_cross_entropy', 'linear_distill', 'dot_ternary', 'kda_recurrent', 'attention'}
 
 
 def all_code(code):
@@ -149,7 +161,9 @@ def reaches_blas(f, seen):
     if not isinstance(f, types.FunctionType) or f in seen or not f.__module__.startswith('fucinalib'): return False
     seen.add(f)
     for code in all_code(f.__code__):
-        if any(i.argval == 'matmul' or i.opname == 'BINARY_OP' and i.argrepr in ('@', '@=') for i in dis.get_instructions(code)): return True
+        if any(i.argval == 'matmul' or i.opname == 'BINARY_OP' and i.argrepr in ('@', '@=')
+               for i in dis.get_instructions(code)):
+            return True
         for name in code.co_names:
             found = [f.__globals__.get(name), getattr(kernels, name, None) if 'kernels' in code.co_names else None]
             for g in found: found += g.values() if isinstance(g, dict) and name.isupper() else []
@@ -179,10 +193,14 @@ def on_threads():
 
 def larger(sample, elements=40_000):
     "The sample with all its axes longer, so that they span so many elements together."
-    sizes = dict(part.split('=') for a in [*sample.args, *sample.kw.values()] if isinstance(a, str) and '=' in a for part in a.split())
+    sizes = dict(part.split('=') for a in [*sample.args, *sample.kw.values()]
+                 if isinstance(a, str) and '=' in a for part in a.split())
     factor = int(np.ceil((elements / np.prod([int(n) for n in sizes.values()])) ** (1 / len(sizes))))
-    grown = lambda a: ' '.join(f'{t}={int(n) * factor}' for t, n in (part.split('=') for part in a.split())) if isinstance(a, str) and '=' in a else a
-    return Sample(*map(grown, sample.args), low=sample.low, high=sample.high, **{k: grown(v) for k, v in sample.kw.items()})
+    grown = lambda a: ' '.join(f'{t}={int(n) * factor}'
+                               for t, n in (part.split('=') for part in a.split())) if isinstance(
+        a, str) and '=' in a else a
+    return Sample(*map(grown, sample.args), low=sample.low, high=sample.high,
+                  **{k: grown(v) for k, v in sample.kw.items()})
 
 def results_and_gradients(o, sample):
     args, kw = sample.draw(seed=3, dtype='f32', requires_grad=o.differentiable)
@@ -190,8 +208,10 @@ def results_and_gradients(o, sample):
     ys, found = ys if isinstance(ys, (tuple, list)) else [ys], []
     for y in ys:
         found.append(np.array(getattr(y, 'data', y)))
-        if getattr(y, 'node', None) is not None: y.backward(np.random.default_rng(5).standard_normal(y.shape).astype(y.data.dtype))
-    return found + [np.array(v.grad.data) for v in [*args, *kw.values()] if isinstance(v, fl.Tensor) and v.grad is not None]
+        if getattr(y, 'node', None) is not None:
+            y.backward(np.random.default_rng(5).standard_normal(y.shape).astype(y.data.dtype))
+    return found + [np.array(v.grad.data) for v in [*args, *kw.values()]
+                    if isinstance(v, fl.Tensor) and v.grad is not None]
 
 NOT_GROWN = {'diag', 'diag_embed', 'unbind',           # squares, and as many tensors as elements
              'empty_like', 'pack', 'prepare_conv2d'}   # no values, no tensors
@@ -218,12 +238,21 @@ def there_and_back(f, *operands):
     return [np.array(y.data), *(np.array(p.grad.data) for p in leaves)]
 
 CASES = {
-    'product': lambda: there_and_back(lambda x, w: x @ w, (C(513, 513), 'row mid'), (C(513, 513, seed=1), 'mid col')),
-    'product in f64': lambda: there_and_back(lambda x, w: x.dot(w, 'mid'), (C(300, 257, dtype='f8'), 'row mid'), (C(257, 129, seed=1, dtype='f8'), 'mid col')),
-    'einsum': lambda: there_and_back(lambda x, w: x.einsum(w, 'row col'), (C(200, 513), 'row mid'), (C(513, 100, seed=1), 'mid col')),
-    'conv2d': lambda: there_and_back(lambda x, w: x.conv2d(w, padding=1), (C(40, 50, 13), 'h w c'), (C(17, 3, 3, 13, seed=1), 'out kh kw c')),
-    'attention in f64': lambda: there_and_back(lambda q, k, v: q.attention(k, v), (C(130, 2, 33, dtype='f8'), 'seq head d'), *[(C(130, 2, 33, seed=s, dtype='f8'), 'seq kv_head d') for s in (1, 2)]),
-    'blocks': lambda: there_and_back(lambda x: x.dot(fl.Tensor(C(500, 512, seed=1), 'out in').to('q8_0'), 'in'), (C(100, 512), 'row in')),
+    'product': lambda: there_and_back(lambda x, w: x @ w, (C(513, 513), 'row mid'),
+                                      (C(513, 513, seed=1), 'mid col')),
+    'product in f64': lambda: there_and_back(lambda x, w: x.dot(w, 'mid'),
+                                             (C(300, 257, dtype='f8'), 'row mid'),
+                                             (C(257, 129, seed=1, dtype='f8'), 'mid col')),
+    'einsum': lambda: there_and_back(lambda x, w: x.einsum(w, 'row col'),
+                                     (C(200, 513), 'row mid'), (C(513, 100, seed=1), 'mid col')),
+    'conv2d': lambda: there_and_back(lambda x, w: x.conv2d(w, padding=1), (C(40, 50, 13), 'h w c'),
+                                     (C(17, 3, 3, 13, seed=1), 'out kh kw c')),
+    'attention in f64': lambda: there_and_back(
+        lambda q, k, v: q.attention(k, v), (C(130, 2, 33, dtype='f8'), 'seq head d'),
+        *[(C(130, 2, 33, seed=s, dtype='f8'), 'seq kv_head d') for s in (1, 2)]),
+    'blocks': lambda: there_and_back(
+        lambda x: x.dot(fl.Tensor(C(500, 512, seed=1), 'out in').to('q8_0'), 'in'),
+        (C(100, 512), 'row in')),
 }
 
 @pytest.mark.parametrize('name', CASES)
@@ -232,4 +261,5 @@ def test_products_differ_in_their_last_digits_at_most(name, on_threads):
     one, two, three, again = on_threads(CASES[name])
     for a, b in zip(two, again, strict=True): np.testing.assert_array_equal(a, b)
     for other in (two, three):
-        for a, b in zip(one, other, strict=True): np.testing.assert_allclose(b, a, rtol=0, atol=100 * np.finfo(a.dtype).eps * np.abs(a).max())
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(b, a, rtol=0, atol=100 * np.finfo(a.dtype).eps * np.abs(a).max())

@@ -1,4 +1,5 @@
-"""The sample inputs that torch tests its own operations with, run through both (`make test-all`). What ours has no option for is left out by name."""
+"""The sample inputs that torch tests its own operations with, run through both (`make test-all`).
+What ours has no option for is left out by name."""
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -139,7 +140,8 @@ def addmm(s, x, y, **kw):
 def einsum(tensors, equation):
     inside, out = equation.replace(' ', '').split('->') if '->' in equation else (equation, None)
     parts = inside.replace(' ', '').split(',')
-    if out is None or '.' in equation or any(len(set(p)) < len(p) for p in parts): raise Unlike('an equation without result, with dots or a repeated letter')
+    if out is None or '.' in equation or any(len(set(p)) < len(p) for p in parts):
+        raise Unlike('an equation without result, with dots or a repeated letter')
     if len(parts) < 2 or set(out) - set(''.join(parts)): raise Unlike('one operand')
     return fl.einsum(' '.join(out), *[tagged(t, p) for t, p in zip(tensors, parts)])
 
@@ -156,7 +158,9 @@ def fill(x, mask, value):
     return tagged(x).masked_fill(tagged(mask), value)
 
 def where(x, mask, y):
-    if not (isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor)) or not x.shape == mask.shape == y.shape or x.dtype != y.dtype: raise Unlike('broadcasting')
+    if (not (isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor))
+        or not x.shape == mask.shape == y.shape or x.dtype != y.dtype):
+        raise Unlike('broadcasting')
     return tagged(x).where(tagged(mask), tagged(y))
 
 def mse(x, y, **kw):
@@ -219,7 +223,8 @@ def cosine(x, y, dim=1, eps=1e-8):
 
 def rms_norm(x, shape, weight=None, eps=None):
     if len(shape) != 1: raise Unlike('several axes')
-    return tagged(x).rms_norm('t0', eps=torch.finfo(x.dtype).eps if eps is None else eps, **({} if weight is None else {'weight': tagged(weight)}))
+    return tagged(x).rms_norm('t0', eps=torch.finfo(x.dtype).eps if eps is None else eps,
+                              **({} if weight is None else {'weight': tagged(weight)}))
 
 def normalize(x, p=2.0, dim=1, eps=1e-12):
     if p != 2 or eps != 1e-12: raise Unlike('another norm')
@@ -229,7 +234,8 @@ def normalize(x, p=2.0, dim=1, eps=1e-12):
 
 def prelu(x, weight):
     channel = 't0' if x.ndim < 2 else f't{x.ndim - 2}'
-    return tagged(x).prelu(tagged(weight, [channel])) if x.ndim and weight.numel() == (x.shape[1] if x.ndim > 1 else x.shape[0]) else refuse('one slope for all channels')
+    return tagged(x).prelu(tagged(weight, [channel])) if x.ndim and weight.numel() == (
+        x.shape[1] if x.ndim > 1 else x.shape[0]) else refuse('one slope for all channels')
 
 def refuse(why): raise Unlike(why)
 
@@ -239,15 +245,18 @@ def conv1d(x, w, bias=None, **kw):
     plain(kw, stride=any, padding=any, dilation=any, groups=any)
     if bias is not None or isinstance(kw.get('padding'), str): raise Unlike('a bias, or padding by name')
     lead = ['n'] * (x.ndim - 2)
-    y = tagged(x, [*lead, 'c', 'time']).conv1d(tagged(w, ['out', 'c', 'tap']), 'time', 'tap', **{k: one(v) for k, v in kw.items()})
+    y = tagged(x, [*lead, 'c', 'time']).conv1d(tagged(w, ['out', 'c', 'tap']), 'time', 'tap',
+                                               **{k: one(v) for k, v in kw.items()})
     return y.permute(' '.join([*lead, 'out', 'time']))
 
 def conv_transpose1d(x, w, bias=None, **kw):
     plain(kw, stride=any, padding=any, output_padding=any, dilation=1, groups=1)
     lead = ['n'] * (x.ndim - 2)
-    kw = {'output_pad' if k == 'output_padding' else k: one(v) for k, v in kw.items() if k not in ('dilation', 'groups')}
+    kw = {'output_pad' if k == 'output_padding' else k: one(v)
+          for k, v in kw.items() if k not in ('dilation', 'groups')}
     if bias is not None: kw['bias'] = tagged(bias, ['out'])
-    return tagged(x, [*lead, 'c', 'time']).conv_transpose1d(tagged(w, ['c', 'out', 'tap']), 'time', 'tap', **kw).permute(' '.join([*lead, 'out', 'time']))
+    return tagged(x, [*lead, 'c', 'time']).conv_transpose1d(
+        tagged(w, ['c', 'out', 'tap']), 'time', 'tap', **kw).permute(' '.join([*lead, 'out', 'time']))
 
 def last(t, tags): return tagged(t, tags).permute(' '.join([*tags[:-3], *tags[-2:], tags[-3]]))
 
@@ -256,43 +265,73 @@ def conv2d(x, w, bias=None, **kw):
     if isinstance(kw.get('padding'), str): raise Unlike('padding by name')
     kw = {k: v for k, v in kw.items() if k != 'dilation'} | ({} if bias is None else {'bias': tagged(bias, ['out'])})
     lead = ['n'] * (x.ndim - 3)
-    return last(x, [*lead, 'c', 'h', 'w']).conv2d(last(w, ['out', 'c', 'kh', 'kw']), **kw).permute(' '.join([*lead, 'out', 'h', 'w']))
+    return last(x, [*lead, 'c', 'h', 'w']).conv2d(last(w, ['out', 'c', 'kh', 'kw']), **kw).permute(
+        ' '.join([*lead, 'out', 'h', 'w']))
 
 def pool(name):
     def call(x, kernel_size, stride=None, padding=0, *args, **kw):
-        plain({**dict(zip(('ceil_mode', 'count_include_pad', 'divisor_override'), args)), **kw}, ceil_mode=False, count_include_pad=True, divisor_override=None, dilation=1, return_indices=False)
+        plain({**dict(zip(('ceil_mode', 'count_include_pad', 'divisor_override'), args)), **kw},
+              ceil_mode=False, count_include_pad=True, divisor_override=None, dilation=1,
+              return_indices=False)
         lead = ['n'] * (x.ndim - 3)
         if name == 'avg_pool2d' and padding not in (0, (0, 0)): raise Unlike('zeros that count')
         pair = lambda v: v if isinstance(v, int) or v is None or len(v) == 2 else v[0]
-        y = getattr(last(x, [*lead, 'c', 'h', 'w']), name)(pair(kernel_size), stride=pair(stride) or None, padding=pair(padding))
+        y = getattr(last(x, [*lead, 'c', 'h', 'w']), name)(
+            pair(kernel_size), stride=pair(stride) or None, padding=pair(padding))
         return y.permute(' '.join([*lead, 'c', 'h', 'w']))
     return call
 
 
 # operations on a tensor and nothing else; torch's softplus is a line from 20 on
-NAMED = {o.torch.removeprefix('torch.'): o.name for o in fl.registry.values() if o.torch and len(o.signature.parameters) == 1 and o.name != 'softplus'}
+NAMED = {o.torch.removeprefix('torch.'): o.name for o in fl.registry.values()
+         if o.torch and len(o.signature.parameters) == 1 and o.name != 'softplus'}
 
-OURS = {theirs: alone(name, inplace=False, alpha=1.0) for theirs, name in NAMED.items()} | \
-    {'nn.functional.relu': alone('relu', inplace=False), 'tanh': alone('tanh'), 'nn.functional.gelu': alone('gelu', approximate=any)} | \
-    {n: two(n) for n in 'add sub mul div maximum minimum pow'.split()} | {n: two(n, stretch=False) for n in 'eq ne lt le gt ge'.split()} | \
-    {n: over(n) for n in 'sum mean prod var std'.split()} | {'linalg.vector_norm': over('norm'), 'amax': over('max'), 'amin': over('min')} | \
-    {'nn.functional.cross_entropy': labelled('cross_entropy', ignore_index=any), 'nn.functional.nll_loss': labelled('nll_loss', ignore_index=-100), 'nn.functional.huber_loss': compared('huber_loss'),
-     'nn.functional.kl_div': compared('kl_div'), 'nn.functional.binary_cross_entropy_with_logits': compared('bce_loss', from_logits=True), 'nn.functional.cosine_similarity': cosine, 'nn.functional.rms_norm': rms_norm,
-     'nn.functional.normalize': normalize, 'nn.functional.prelu': prelu, 'nn.functional.conv1d': conv1d, 'nn.functional.conv_transpose1d': conv_transpose1d, 'nn.functional.conv2d': conv2d,
-     'nn.functional.max_pool2d': pool('max_pool2d'), 'nn.functional.avg_pool2d': pool('avg_pool2d')} | \
-    {'logsumexp': along('logsumexp'), 'softmax': along('softmax'), 'log_softmax': along('log_softmax'), 'cumsum': along('cumsum'), 'cumprod': along('cumprod')} | \
-    {n: best(n) for n in ('argmax', 'argmin')} | \
-    {'index_select': index_select, 'gather': gather, 'narrow': narrow, 'cat': cat, 'stack': stack, 'mm': mm, 'bmm': bmm, 'addmm': addmm, 'einsum': einsum, 'nn.functional.layer_norm': layer_norm,
-     'masked_fill': fill, 'where': where, 'nn.functional.mse_loss': mse, 'nn.functional.glu': glu, 'topk': best_few, 'sort': sort, 'roll': rolled, 'flip': flipped,
-     'permute': lambda x, dims: tagged(x).permute(' '.join(names(tagged(x), dims))) if x.ndim > 1 else tagged(x),
-     'tril': lambda x, d=0: tagged(x).tril(*tagged(x).tags[-2:], offset=d), 'triu': lambda x, d=0: tagged(x).triu(*tagged(x).tags[-2:], offset=d),
-     'select': lambda x, dim, i: tagged(x).select({names(tagged(x), dim)[0]: i}), 'trace': lambda x: tagged(x).trace('t1', 't0'), 'unbind': lambda x, dim=0: tagged(x).unbind(*names(tagged(x), dim))}
+OURS = {theirs: alone(name, inplace=False, alpha=1.0) for theirs, name in NAMED.items()} | {
+    'nn.functional.relu': alone('relu', inplace=False),
+    'tanh': alone('tanh'),
+    'nn.functional.gelu': alone('gelu', approximate=any)} | {
+    n: two(n) for n in 'add sub mul div maximum minimum pow'.split()} | {
+    n: two(n, stretch=False) for n in 'eq ne lt le gt ge'.split()} | {
+    n: over(n) for n in 'sum mean prod var std'.split()} | {
+    'linalg.vector_norm': over('norm'), 'amax': over('max'), 'amin': over('min')} | {
+    'nn.functional.cross_entropy': labelled('cross_entropy', ignore_index=any),
+    'nn.functional.nll_loss': labelled('nll_loss', ignore_index=-100),
+    'nn.functional.huber_loss': compared('huber_loss'),
+    'nn.functional.kl_div': compared('kl_div'),
+    'nn.functional.binary_cross_entropy_with_logits': compared('bce_loss', from_logits=True),
+    'nn.functional.cosine_similarity': cosine,
+    'nn.functional.rms_norm': rms_norm,
+    'nn.functional.normalize': normalize,
+    'nn.functional.prelu': prelu,
+    'nn.functional.conv1d': conv1d,
+    'nn.functional.conv_transpose1d': conv_transpose1d,
+    'nn.functional.conv2d': conv2d,
+    'nn.functional.max_pool2d': pool('max_pool2d'), 'nn.functional.avg_pool2d': pool('avg_pool2d')} | {
+    'logsumexp': along('logsumexp'), 'softmax': along('softmax'),
+    'log_softmax': along('log_softmax'), 'cumsum': along('cumsum'), 'cumprod': along('cumprod')} | {
+    n: best(n) for n in ('argmax', 'argmin')} | {
+    'index_select': index_select, 'gather': gather, 'narrow': narrow, 'cat': cat, 'stack': stack,
+    'mm': mm, 'bmm': bmm, 'addmm': addmm, 'einsum': einsum,
+    'nn.functional.layer_norm': layer_norm,
+    'masked_fill': fill, 'where': where,
+    'nn.functional.mse_loss': mse, 'nn.functional.glu': glu, 'topk': best_few, 'sort': sort,
+    'roll': rolled, 'flip': flipped,
+    'permute': lambda x, dims: tagged(x).permute(' '.join(names(tagged(x), dims))) if x.ndim > 1
+    else tagged(x),
+    'tril': lambda x, d=0: tagged(x).tril(*tagged(x).tags[-2:], offset=d),
+    'triu': lambda x, d=0: tagged(x).triu(*tagged(x).tags[-2:], offset=d),
+    'select': lambda x, dim, i: tagged(x).select({names(tagged(x), dim)[0]: i}),
+    'trace': lambda x: tagged(x).trace('t1', 't0'),
+    'unbind': lambda x, dim=0: tagged(x).unbind(*names(tagged(x), dim))}
 
 
-def results(v): return list(v) if type(v) in (tuple, list) else v[:1] if isinstance(v, tuple) else [v]      # of (values, indices) the values
+# of (values, indices) the values
+def results(v): return list(v) if type(v) in (tuple, list) else v[:1] if isinstance(v, tuple) else [v]
 
 
-@pytest.mark.parametrize('info', [o for o in op_db if o.name in OURS and o.variant_test_name in ('', 'no_rounding_mode')], ids=lambda o: o.name)
+@pytest.mark.parametrize(
+    'info', [o for o in op_db if o.name in OURS and o.variant_test_name in ('', 'no_rounding_mode')],
+    ids=lambda o: o.name)
 def test_samples_of_torch(info):
     count = 0
     for sample in info.sample_inputs('cpu', torch.float64, requires_grad=info.supports_autograd):

@@ -53,7 +53,9 @@ def test_rounding(backend):
     x = C([-2.5, -.5, -.2, .2, .5, 1.5, 2.5, 8388609., np.inf])
     np.testing.assert_array_equal(x.round().data, [-2, -0., -0., 0, 0, 2, 2, 8388609., np.inf])
     assert np.signbit(x.round().data[1:3]).all() and np.signbit(x.ceil().data[1:3]).all()
-    assert round(x).tolist() == x.round().tolist() and math.floor(x).tolist() == x.floor().tolist() and math.ceil(x).tolist() == x.ceil().tolist()
+    assert round(x).tolist() == x.round().tolist()
+    assert math.floor(x).tolist() == x.floor().tolist()
+    assert math.ceil(x).tolist() == x.ceil().tolist()
     assert np.isnan(C([np.nan]).round().item())
     with pytest.raises(OptionError, match='help: .x . 100'): round(x, 2)
 
@@ -76,7 +78,8 @@ def test_far_out(backend):
         assert 0 <= x.sigmoid().data[2] < 1e-43
         np.testing.assert_array_equal(x.softplus().data[[0, 1, 3, 4, 5]], [0, 0, 100, 1000, np.float32(1e30)])
         np.testing.assert_array_equal(x.tanh().data, [-1, -1, -1, 1, 1, 1])
-        for f in (fl.silu, fl.gelu, fl.quick_gelu, lambda x: x.gelu('tanh')): np.testing.assert_allclose(f(x).data, [0, 0, 0, 100, 1000, 1e30], rtol=1e-6, atol=1e-40)
+        for f in (fl.silu, fl.gelu, fl.quick_gelu, lambda x: x.gelu('tanh')):
+            np.testing.assert_allclose(f(x).data, [0, 0, 0, 100, 1000, 1e30], rtol=1e-6, atol=1e-40)
         for name in ('sigmoid', 'softplus', 'tanh', 'silu', 'gelu', 'quick_gelu', 'elu'):
             p = V(x.data[1:5])
             p.unary(name).sum().backward()
@@ -93,14 +96,16 @@ def test_f32_is_f32(name, backend):
     p, q = V(x), V(x.astype('f8'))
     a, b = p.unary(name), q.unary(name)
     a.sum().backward(); b.sum().backward()
-    for mine, right in ((a.data, b.data), (p.grad.data, q.grad.data)): np.testing.assert_allclose(mine, right, rtol=3e-6, atol=2e-6)
+    for mine, right in ((a.data, b.data), (p.grad.data, q.grad.data)):
+        np.testing.assert_allclose(mine, right, rtol=3e-6, atol=2e-6)
 
 def test_gelu_against_the_error_function():
     x = np.linspace(-12, 12, 481)
     right = [v * math.erfc(-v / math.sqrt(2)) / 2 for v in x]
     np.testing.assert_allclose(C(x).gelu().data, right, rtol=1e-12, atol=1e-300)
     for backend in fl.backends():
-        with fl.use_backend(backend): np.testing.assert_allclose(C(x, 'd', 'f32').gelu().data, right, rtol=1e-6, atol=2e-7)
+        with fl.use_backend(backend):
+            np.testing.assert_allclose(C(x, 'd', 'f32').gelu().data, right, rtol=1e-6, atol=2e-7)
 
 def test_gelu_quant():
     "Rounded twice to half precision; 0 and x outside (-10, 10)."
@@ -140,9 +145,13 @@ def test_number_types(name):
 
 def test_integers():
     x = C([-3, 0, 4], 'd', 'i8')
-    assert x.relu().tolist() == [0, 0, 4] and x.abs().tolist() == [3, 0, 4] and x.sign().tolist() == [-1, 0, 1] and (-x).tolist() == [3, 0, -4] and x.square().tolist() == [9, 0, 16]
-    assert x.clamp(-1, 2).tolist() == [-1, 0, 2] and x.clamp(min=1).dtype == 'i8' and C([0, 3], 'd', 'u8').sign().tolist() == [0, 1]
-    for bad in (lambda: x.clamp(max=300), lambda: x.clamp(max=.5), lambda: x.leaky_relu(.1), lambda: x.dropout(.5, 0), lambda: x.softcap(3)):
+    assert x.relu().tolist() == [0, 0, 4] and x.abs().tolist() == [3, 0, 4]
+    assert x.sign().tolist() == [-1, 0, 1] and (-x).tolist() == [3, 0, -4]
+    assert x.square().tolist() == [9, 0, 16]
+    assert x.clamp(-1, 2).tolist() == [-1, 0, 2] and x.clamp(min=1).dtype == 'i8'
+    assert C([0, 3], 'd', 'u8').sign().tolist() == [0, 1]
+    for bad in (lambda: x.clamp(max=300), lambda: x.clamp(max=.5), lambda: x.leaky_relu(.1),
+                lambda: x.dropout(.5, 0), lambda: x.softcap(3)):
         with pytest.raises(DTypeError, match='help:'): bad()
 
 @pytest.mark.parametrize('name', [*LONE, *FORMS])
@@ -156,22 +165,36 @@ def test_layouts_and_own_memory(name, backend):
         assert not np.shares_memory(y.data, b), how
     for n in (1, 7, 33, 20_001):        # pieces and their rest
         a = np.linspace(.1, 2, n, dtype='f4')
-        np.testing.assert_allclose(C(a).unary(name).data, np.concatenate([C(p).unary(name).data for p in np.array_split(a, 3) if p.size]), rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(
+            C(a).unary(name).data,
+            np.concatenate([C(p).unary(name).data for p in np.array_split(a, 3) if p.size]),
+            rtol=1e-6, atol=1e-7)
 
 
 # names and refusals
 
 def test_by_name():
     assert C([-1., 2.]).unary('relu').tolist() == [0, 2]
-    assert {'softplus', 'gelu_quant', 'gelu_erf', 'gelu_tanh', 'fast_tanh', 'softcap_15', 'softcap_30', 'quick_gelu', 'reciprocal'} <= {*LONE, *FORMS}
+    assert {'softplus', 'gelu_quant', 'gelu_erf', 'gelu_tanh', 'fast_tanh', 'softcap_15',
+            'softcap_30', 'quick_gelu', 'reciprocal'} <= {*LONE, *FORMS}
     for bad in ('rleu', 'dropout', 'clamp_', 'add', None, 3):
         with pytest.raises(OptionError, match='help:'): C([1.]).unary(bad)
     with pytest.raises(OptionError, match="did you mean 'relu'"): C([1.]).unary('rleu')
 
 @pytest.mark.parametrize('kind,call', [
-    (InvalidShape, lambda x: x.clamp(2, 1)), (InvalidShape, lambda x: x.clamp(np.nan, 1)), (OptionError, lambda x: x.clamp()), (DTypeError, lambda x: x.clamp('0', 1)), (DTypeError, lambda x: x.clamp(x)),
-    (OptionError, lambda x: x.softcap(0)), (OptionError, lambda x: x.softcap(-1)), (OptionError, lambda x: x.softcap(np.inf)), (OptionError, lambda x: x.leaky_relu()), (OptionError, lambda x: x.gelu('erf')),
-    (OptionError, lambda x: x.tanh('fats')), (OptionError, lambda x: x.relu(inplace=True)), (OptionError, lambda x: x.exp(2))])
+                             (InvalidShape, lambda x: x.clamp(2, 1)),
+                             (InvalidShape, lambda x: x.clamp(np.nan, 1)),
+                             (OptionError, lambda x: x.clamp()),
+                             (DTypeError, lambda x: x.clamp('0', 1)),
+                             (DTypeError, lambda x: x.clamp(x)),
+                             (OptionError, lambda x: x.softcap(0)),
+                             (OptionError, lambda x: x.softcap(-1)),
+                             (OptionError, lambda x: x.softcap(np.inf)),
+                             (OptionError, lambda x: x.leaky_relu()),
+                             (OptionError, lambda x: x.gelu('erf')),
+                             (OptionError, lambda x: x.tanh('fats')),
+                             (OptionError, lambda x: x.relu(inplace=True)),
+                             (OptionError, lambda x: x.exp(2))])
 def test_refusals(kind, call):
     with pytest.raises(kind, match='help:'): call(C([1., 2.]))
 
@@ -205,7 +228,9 @@ def test_dropout_keeps_no_mask():
     assert not any(isinstance(h, np.ndarray) and h.size > 3 for h in held)
     assert not any(isinstance(v, np.ndarray) and v.size > 3 for h in held if isinstance(h, tuple) for v in h)
 
-@pytest.mark.parametrize('p,seed,kind', [(1., 0, InvalidShape), (-.1, 0, InvalidShape), (np.nan, 0, InvalidShape), (.5, None, OptionError), (.5, 1.5, OptionError), (.5, 'a', OptionError)])
+@pytest.mark.parametrize('p,seed,kind',
+                         [(1., 0, InvalidShape), (-.1, 0, InvalidShape), (np.nan, 0, InvalidShape),
+                          (.5, None, OptionError), (.5, 1.5, OptionError), (.5, 'a', OptionError)])
 def test_dropout_refuses(p, seed, kind):
     with pytest.raises(kind, match='help:'): C([1.]).dropout(p, seed)
 
@@ -217,7 +242,9 @@ def test_gates_in_any_memory(name, backend):
     u, g = (np.random.default_rng(i).normal(size=(5, 6)).astype('f4') for i in (0, 1))
     want = C(u, 'row d').gated(C(g, 'row d'), name).data
     for how, a in layouts(u):
-        for how2, b in layouts(g): np.testing.assert_array_equal(getattr(C(a, 'row d'), name)(C(b, 'row d')).data, want, err_msg=how + how2)
+        for how2, b in layouts(g):
+            np.testing.assert_array_equal(getattr(C(a, 'row d'), name)(C(b, 'row d')).data, want,
+                                          err_msg=how + how2)
     np.testing.assert_allclose(C(u, 'row d', 'f64').gated(C(g, 'row d', 'f64'), name).data, want, rtol=1e-5, atol=1e-6)
     a, b, c = V(u, 'row d'), V(g[:1], 'row d'), V(g[0], 'd')
     a.gated(b, name).sum().backward(); ga = a.grad.data.copy(); a.grad = None
@@ -226,9 +253,11 @@ def test_gates_in_any_memory(name, backend):
     assert b.grad.shape == (1, 6) and c.grad.tolist() == b.grad.tolist()[0]
 
 def test_gates_have_a_side():
-    assert C([2.]).swiglu(C([1.])).item() == pytest.approx(1.4621172) and C([1.]).swiglu(C([2.])).item() == pytest.approx(1.7615942)
+    assert C([2.]).swiglu(C([1.])).item() == pytest.approx(1.4621172)
+    assert C([1.]).swiglu(C([2.])).item() == pytest.approx(1.7615942)
     x = C([1., 2.], 'ff')
-    assert x.split_gated('swiglu', 'ff', out='d').item() == pytest.approx(.7310586 * 2) and x.split_gated('glu', 'ff').item() == pytest.approx(.880797)
+    assert x.split_gated('swiglu', 'ff', out='d').item() == pytest.approx(.7310586 * 2)
+    assert x.split_gated('glu', 'ff').item() == pytest.approx(.880797)
 
 @layout
 @pytest.mark.parametrize('name', ['swiglu', 'glu'])
@@ -243,22 +272,36 @@ def test_split_is_narrow_and_gate(name, layout, backend):
         first, second = z.narrow(tag, 0, n), z.narrow(tag, n, n)
         w = second.swiglu(first) if name == 'swiglu' else first.glu(second)
         w.backward(np.arange(w.numel, dtype='f4').reshape(w.shape))
-        np.testing.assert_allclose(y.data, w.data, rtol=1e-6, atol=1e-7); np.testing.assert_allclose(x.grad.data, z.grad.data, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(y.data, w.data, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(x.grad.data, z.grad.data, rtol=1e-5, atol=1e-6)
         assert y.tags == tuple('h' if t == tag else t for t in 'abc')
 
-@pytest.mark.parametrize('kind,call', [
-    (InvalidShape, lambda: C([1., 2., 3.], 'ff').split_gated('swiglu', 'ff')), (OptionError, lambda: C([1., 2.], 'ff').split_gated('geglu', 'ff')), (OptionError, lambda: C([1., 2.], 'ff').split_gated('situ', 'ff')),
-    (OptionError, lambda: C([1., 2.], 'ff').split_gated('swiglu_clamp10', 'ff')), (OptionError, lambda: C([1.]).gated(C([1.]), 'swiglu_clamp10')), (OptionError, lambda: C([1.]).gated(C([1.]), 'reglu')),
-    (TagError, lambda: C([[1., 2.]], 'd ff').split_gated('glu', 'ff', out='d')), (TagError, lambda: C([1., 2.], 'ff').split_gated('glu', 'd')), (DTypeError, lambda: C([1, 2], 'ff').split_gated('glu', 'ff')),
-    (ShapeMismatch, lambda: C([1., 2.]).glu(C([1., 2., 3.]))), (DTypeError, lambda: C([1.]).glu(2.)), (DTypeError, lambda: C([1.]).glu(C([1.], 'd', 'f64'))), (DTypeError, lambda: C([1]).situ(C([1])))])
+@pytest.mark.parametrize(
+    'kind,call', [
+        (InvalidShape, lambda: C([1., 2., 3.], 'ff').split_gated('swiglu', 'ff')),
+        (OptionError, lambda: C([1., 2.], 'ff').split_gated('geglu', 'ff')),
+        (OptionError, lambda: C([1., 2.], 'ff').split_gated('situ', 'ff')),
+        (OptionError, lambda: C([1., 2.], 'ff').split_gated('swiglu_clamp10', 'ff')),
+        (OptionError, lambda: C([1.]).gated(C([1.]), 'swiglu_clamp10')),
+        (OptionError, lambda: C([1.]).gated(C([1.]), 'reglu')),
+        (TagError, lambda: C([[1., 2.]], 'd ff').split_gated('glu', 'ff', out='d')),
+        (TagError, lambda: C([1., 2.], 'ff').split_gated('glu', 'd')),
+        (DTypeError, lambda: C([1, 2], 'ff').split_gated('glu', 'ff')),
+        (ShapeMismatch, lambda: C([1., 2.]).glu(C([1., 2., 3.]))),
+        (DTypeError, lambda: C([1.]).glu(2.)),
+        (DTypeError, lambda: C([1.]).glu(C([1.], 'd', 'f64'))),
+        (DTypeError, lambda: C([1]).situ(C([1])))])
 def test_gates_refuse(kind, call):
     with pytest.raises(kind, match='help:'): call()
 
-@pytest.mark.parametrize('call,head', [
-    (lambda: C([1.]).gated(C([1.]), 'swiglu_clamp10'), 'gated: swiglu_clamp10 has no gradient'),
-    (lambda: C([1., 2.], 'ff').split_gated('situ', 'ff'), 'split_gated: situ does not split'),
-    (lambda: C([1.]).gated(C([1.]), 'reglu'), "gated: there is no gate 'reglu'"), (lambda: C([1.]).situ(C([1])), 'situ: gate is i64'),
-    (lambda: C([1., 2., 3.], 'ff').split_gated('glu', ['ff']), "split_gated over 'ff': 3 values have no halves")])
+@pytest.mark.parametrize(
+    'call,head', [
+        (lambda: C([1.]).gated(C([1.]), 'swiglu_clamp10'), 'gated: swiglu_clamp10 has no gradient'),
+        (lambda: C([1., 2.], 'ff').split_gated('situ', 'ff'), 'split_gated: situ does not split'),
+        (lambda: C([1.]).gated(C([1.]), 'reglu'), "gated: there is no gate 'reglu'"),
+        (lambda: C([1.]).situ(C([1])), 'situ: gate is i64'),
+        (lambda: C([1., 2., 3.], 'ff').split_gated('glu', ['ff']),
+         "split_gated over 'ff': 3 values have no halves")])
 def test_gates_say_why(call, head):
     with pytest.raises(fl.FucinaError, match='help:') as e: call()
     assert str(e.value).startswith(head)
@@ -285,7 +328,8 @@ def test_elemental(vector, dtype):
 def test_elemental_prunes():
     "No gradient wanted, no slope called."
     called = []
-    f = fl.elemental(lambda a, b, y, g: called.append('a') or g * b, lambda a, b, y, g: called.append('b') or g * a)(lambda a, b: a * b)
+    f = fl.elemental(lambda a, b, y, g: called.append('a') or g * b,
+                     lambda a, b, y, g: called.append('b') or g * a)(lambda a, b: a * b)
     x, w = V([1., 2.]), C([3., 4.])
     assert not f(C([1., 2.]), w).requires_grad
     f(x, w).sum().backward()
@@ -293,19 +337,29 @@ def test_elemental_prunes():
     assert f(x, 2.).tolist() == [2, 4]
 
 @pytest.mark.parametrize('call', [
-    lambda: fl.elemental(cube), lambda: fl.elemental()(cube), lambda: fl.elemental(cube_slope, cube_slope)(cube), lambda: fl.elemental(cube_slope)(lambda a, b: a),
-    lambda: fl.elemental(cube_slope)(lambda: 1.), lambda: fl.elemental(cube_slope, vector=(cube,))(cube), lambda: fl.elemental(cube_slope)(cube)(C([1.]), strength=2)])
+                             lambda: fl.elemental(cube),
+                             lambda: fl.elemental()(cube),
+                             lambda: fl.elemental(cube_slope, cube_slope)(cube),
+                             lambda: fl.elemental(cube_slope)(lambda a, b: a),
+                             lambda: fl.elemental(cube_slope)(lambda: 1.),
+                             lambda: fl.elemental(cube_slope, vector=(cube,))(cube),
+                             lambda: fl.elemental(cube_slope)(cube)(C([1.]), strength=2)])
 def test_elemental_refuses(call):
     with pytest.raises(OptionError, match='help:'): call()
     with pytest.raises(TypeError): call()
 
-@pytest.mark.parametrize('call,head', [
-    (lambda: fl.elemental(cube), 'elemental: cube(x) has no slopes'), (lambda: fl.elemental(3), 'elemental: 3() has no slopes'),
-    (lambda: fl.elemental(cube_slope)(3), 'elemental: 3() has 1 slopes'),
-    (lambda: fl.elemental(cube_slope, vector=(cube,))(cube), 'elemental: cube(x) has 1 rules for arrays'),
-    (lambda: fl.elemental(cube_slope)(cube)(C([1])), 'cube of i64'),
-    (lambda: fl.elemental(lambda x, y, g: None)(cube)(V([1.])).sum().backward(), 'cube: a rule gave None'),
-    (lambda: fl.elemental(cube_slope, vector=(lambda x: x, cube_slope))(cube)(C([3.])), 'cube at entry 0 the rule for arrays')])
+@pytest.mark.parametrize(
+    'call,head', [
+        (lambda: fl.elemental(cube), 'elemental: cube(x) has no slopes'),
+        (lambda: fl.elemental(3), 'elemental: 3() has no slopes'),
+        (lambda: fl.elemental(cube_slope)(3), 'elemental: 3() has 1 slopes'),
+        (lambda: fl.elemental(cube_slope, vector=(cube,))(cube),
+         'elemental: cube(x) has 1 rules for arrays'),
+        (lambda: fl.elemental(cube_slope)(cube)(C([1])), 'cube of i64'),
+        (lambda: fl.elemental(lambda x, y, g: None)(cube)(V([1.])).sum().backward(),
+         'cube: a rule gave None'),
+        (lambda: fl.elemental(cube_slope, vector=(lambda x: x, cube_slope))(cube)(C([3.])),
+         'cube at entry 0 the rule for arrays')])
 def test_elemental_says_why(call, head):
     with pytest.raises(fl.FucinaError, match='help:') as e: call()
     assert str(e.value).startswith(head)
@@ -313,7 +367,8 @@ def test_elemental_says_why(call, head):
 def test_operands_go_by_the_names_of_the_function():
     energy = fl.elemental(lambda a, b, y, g: g, lambda a, b, y, g: g)(lambda a, b: a + b)
     for f, names in ((energy, ['a', 'b']), (fl.swiglu, ['up', 'gate'])):
-        with pytest.raises(ShapeMismatch, match=f"in {names[0]} and 3 in {names[1]}") as e: f(C([1., 2.]), C([1., 2., 3.]))
+        with pytest.raises(ShapeMismatch, match=f"in {names[0]} and 3 in {names[1]}") as e:
+            f(C([1., 2.]), C([1., 2., 3.]))
         assert list(e.value.operands) == names
         with pytest.raises(DTypeError, match=f"{names[1]}.to\\('f32'\\)"): f(C([1.]), C([1.], 'd', 'f64'))
 
@@ -322,15 +377,19 @@ def test_elemental_refuses_values():
     for bad in (C([1, 2]), C([True])):
         with pytest.raises(DTypeError, match='help:'): f(bad)
     with pytest.raises(DTypeError, match='gave None'): fl.elemental(cube_slope)(lambda x: None)(C([1.]))
-    with pytest.raises(GradError, match='rule for numbers'): fl.elemental(cube_slope, vector=(lambda x: x, cube_slope))(cube)(C([3.]))
-    with pytest.raises(ShapeMismatch): fl.elemental(lambda a, b, y, g: g, lambda a, b, y, g: g)(lambda a, b: a + b)(C([1., 2.]), C([1., 2., 3.]))
+    with pytest.raises(GradError, match='rule for numbers'):
+        fl.elemental(cube_slope, vector=(lambda x: x, cube_slope))(cube)(C([3.]))
+    with pytest.raises(ShapeMismatch):
+        fl.elemental(lambda a, b, y, g: g, lambda a, b, y, g: g)(lambda a, b: a + b)(C([1., 2.]),
+                                                                                     C([1., 2., 3.]))
 
 
 # properties
 
 values = hnp.arrays('f8', hnp.array_shapes(max_dims=3, max_side=4), elements=st.floats(-30, 30))
 
-@given(values, st.sampled_from([n for n in SMOOTH if n not in ('log', 'sqrt', 'rsqrt', 'reciprocal', 'log1p', 'exp', 'square')]))
+@given(values, st.sampled_from([n for n in SMOOTH if n not in ('log', 'sqrt', 'rsqrt', 'reciprocal',
+                                                               'log1p', 'exp', 'square')]))
 def test_slopes_are_slopes(a, name):
     x = V(a, tuple('abc'[:a.ndim]))
     f = lambda v: C(v, tuple('abc'[:a.ndim])).unary(name).data
@@ -347,7 +406,9 @@ def test_identities(a):
     near(x.softplus() - (-x).softplus(), x)
     near(x.tanh(), (x * 2).sigmoid() * 2 - 1)
     near(x.silu(), x * x.sigmoid()); near(x.gelu() - (-x).gelu(), x); near(x.gelu('tanh') - (-x).gelu('tanh'), x)
-    near(x.relu() - (-x).relu(), x); near(x.abs(), x.relu() + (-x).relu()); near(x.clamp(-1, 1), x.maximum(-1).minimum(1))
+    near(x.relu() - (-x).relu(), x)
+    near(x.abs(), x.relu() + (-x).relu())
+    near(x.clamp(-1, 1), x.maximum(-1).minimum(1))
     near(x.exp().log(), x); near(x.sin().square() + x.cos().square(), x * 0 + 1); near(x.square().sqrt(), x.abs())
 
 @given(st.integers(0, 2**64 - 1), st.floats(0, .99), st.integers(1, 17_000), st.integers(0, 2**32))
@@ -356,7 +417,9 @@ def test_dropout_is_a_function_of_place_and_seed(seed, p, n, other):
     m = 1 + other % n
     np.testing.assert_array_equal(a[:m], C(np.ones(m, 'f4')).dropout(p, seed).data)
     for name in fl.backends():
-        with fl.use_backend(name): np.testing.assert_array_equal(a, kernels.table['dropout'].run(np.ones(n, 'f4'), *dropout_args(p, seed)))
+        with fl.use_backend(name):
+            np.testing.assert_array_equal(
+                a, kernels.table['dropout'].run(np.ones(n, 'f4'), *dropout_args(p, seed)))
 
 def dropout_args(p, seed):
     p = float(np.float32(p))

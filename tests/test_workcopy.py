@@ -12,7 +12,8 @@ A, B = Path('nbs/01_tags.ipynb'), Path('tutorials/00_tour.ipynb')
 
 def code(id, text, *shown):
     outputs = [{'output_type': 'stream', 'name': 'stdout', 'text': s} for s in shown]
-    return {'cell_type': 'code', 'id': id, 'metadata': {}, 'source': text.splitlines(True), 'outputs': outputs, 'execution_count': None}
+    return {'cell_type': 'code', 'id': id, 'metadata': {}, 'source': text.splitlines(True),
+            'outputs': outputs, 'execution_count': None}
 
 
 def book(*cells): return {'cells': list(cells), 'metadata': {}, 'nbformat': 4, 'nbformat_minor': 5}
@@ -62,7 +63,8 @@ def test_what_the_learner_wrote_stays(project):
     edit(mine, lambda cells: cells.insert(1, code('own', 'a cell of my own', 'seen')))
     edit(mine, lambda cells: cells.pop())
     before = mine.read_bytes()
-    assert workcopy.update() == ['work/ is up to date; cells that are yours: 3 of 01_tags'] and mine.read_bytes() == before
+    assert workcopy.update() == ['work/ is up to date; cells that are yours: 3 of 01_tags']
+    assert mine.read_bytes() == before
 
 def test_cells_left_alone_follow_the_source(project):
     workcopy.update()
@@ -74,14 +76,16 @@ def test_cells_left_alone_follow_the_source(project):
     (project/'nbs/axes.svg').write_text('<svg>new</svg>')
     assert workcopy.update() == ['work/ is up to date; cells that are yours: 1 of 01_tags']
     assert texts(mine) == ['1 + 2', 'more', '#| exercise: 1.1\nmine', 'x = 1'] and shown(mine, 0)[0]['text'] == '3'
-    assert texts(project/'work'/B) == ['print("a new tour")'] and (project/'work/nbs/axes.svg').read_text() == '<svg>new</svg>'
+    assert texts(project/'work'/B) == ['print("a new tour")']
+    assert (project/'work/nbs/axes.svg').read_text() == '<svg>new</svg>'
 
 def test_a_cell_changed_on_both_sides_is_named(project):
     workcopy.update()
     edit(project/'work'/A, answer)
     edit(project/A, lambda cells: answer(cells, '#| exercise: 1.1\nanother question'))
     said = workcopy.update()
-    assert 'work/nbs/01_tags.ipynb, exercise 1.1: changed by you and in the source; yours stays, make refresh ARGS=1.1 gives the new one' in said
+    assert ('work/nbs/01_tags.ipynb, exercise 1.1: changed by you and in the source; yours stays, '
+            'make refresh ARGS=1.1 gives the new one' in said)
     assert '#| exercise: 1.1\nmine' in texts(project/'work'/A)
     assert workcopy.update() == ['work/ is up to date; cells that are yours: 1 of 01_tags']       # said once
 
@@ -198,7 +202,9 @@ def test_one_exercise(project):
     before = mine.read_bytes()
     said = workcopy.refresh('1.1')
     kept, = named(said)
-    assert said[0].startswith('work/nbs/01_tags.ipynb, exercise 1.1 is as in the source again; what you had is ') and 'Reload' in said[1]
+    assert said[0].startswith(
+        'work/nbs/01_tags.ipynb, exercise 1.1 is as in the source again; what you had is ')
+    assert 'Reload' in said[1]
     assert texts(mine) == ['also mine', '#| exercise: 1.1\n...', 'x = 1'] and (project/kept).read_bytes() == before
     assert workcopy.refresh('1.1') == ['work/nbs/01_tags.ipynb, exercise 1.1 is as in the source']
     assert workcopy.update() == ['work/ is up to date; cells that are yours: 1 of 01_tags']
@@ -217,7 +223,8 @@ def test_one_notebook(project, word):
     edit(mine, answer)
     edit(project/'work'/B, lambda cells: cells[0].update(source=['stays']))
     kept, = named(workcopy.refresh(word))
-    assert mine.read_bytes() == (project/A).read_bytes() and 'mine' in (project/kept).read_text() and texts(project/'work'/B) == ['stays']
+    assert mine.read_bytes() == (project/A).read_bytes() and 'mine' in (project/kept).read_text()
+    assert texts(project/'work'/B) == ['stays']
 
 def test_everything_and_two_at_once(project):
     workcopy.update()
@@ -229,18 +236,22 @@ def test_everything_and_two_at_once(project):
 
 def test_words_that_name_nothing(project):
     workcopy.update()
-    for word, said in {'7.1': 'no exercise 7.1', '1.2': 'the chapter has 1.1', '44': "'44' names no notebook; there are 01_tags, 00_tour",
+    for word, said in {'7.1': 'no exercise 7.1',
+                       '1.2': 'the chapter has 1.1',
+                       '44': "'44' names no notebook; there are 01_tags, 00_tour",
                        '01:9': 'has no cell', '01:x': 'counted from 0 to 2'}.items():
         with pytest.raises(notebooks.Wrong, match=re.escape(said)): workcopy.refresh(word)
 
-def test_nothing_to_give_back_yet(project): assert workcopy.refresh('01') == ['there is no work/ yet; make lab makes it']
+def test_nothing_to_give_back_yet(project):
+    assert workcopy.refresh('01') == ['there is no work/ yet; make lab makes it']
 
 def test_the_command_says_what_it_does(project, capsys):
     workcopy.main()
     workcopy.main('refresh', '1.1')
     with pytest.raises(SystemExit, match='no exercise 9.9'): workcopy.main('refresh', '9.9')
-    assert capsys.readouterr().out.splitlines() == ['lab       work/ is made: 2 notebooks to write in, apart from the source',
-                                                    'refresh   work/nbs/01_tags.ipynb, exercise 1.1 is as in the source']
+    assert capsys.readouterr().out.splitlines() == [
+        'lab       work/ is made: 2 notebooks to write in, apart from the source',
+        'refresh   work/nbs/01_tags.ipynb, exercise 1.1 is as in the source']
 
 
 # ---- the lab
@@ -254,7 +265,8 @@ def test_the_lab_opens_the_copy_and_asks_nothing(project, monkeypatch):
     monkeypatch.setattr(lab, 'ROOT', project)
     assert any(o.endswith('/lab/tree/work/tutorials/00_tour.ipynb') for o in lab.options())
     folder = next(o for o in lab.options() if 'app_settings_dir' in o).split('=')[1]
-    assert json.loads((Path(folder)/'overrides.json').read_text())['@jupyterlab/apputils-extension:notification']['fetchNews'] == 'false'
+    assert json.loads((Path(folder)/'overrides.json').read_text())[
+        '@jupyterlab/apputils-extension:notification']['fetchNews'] == 'false'
     spec = json.loads((Path(lab.kernel())/'kernels/python3/kernel.json').read_text())
     assert '--log-level=ERROR' in spec['argv'] and 'ipykernel_launcher' in spec['argv']
 

@@ -1,6 +1,7 @@
-"""Write tests/data/blocks.npz: what the Python package gguf (llama.cpp, MIT) reads from random blocks and writes for given numbers.
+"""Write tests/data/blocks.npz: what the Python package gguf (llama.cpp, MIT) reads from random
+blocks and writes for given numbers.
 
-    pip install gguf; python tests/data/make_blocks.py
+pip install gguf; python tests/data/make_blocks.py
 """
 from pathlib import Path
 import gguf
@@ -8,9 +9,12 @@ import numpy as np
 from gguf.quants import _type_traits as known
 
 HERE = Path(__file__).parent
-# fields of two bytes that hold an f16, by their offset: random bytes there would mostly be huge, so they get ordinary scales
-HALVES = dict(q8_0=[0], q4_0=[0], q4_1=[0, 2], q5_0=[0], q5_1=[0, 2], q2_k=[80, 82], q3_k=[108], q4_k=[0, 2], q5_k=[0, 2], q6_k=[208], tq1_0=[52], tq2_0=[64], iq4_nl=[0], iq4_xs=[0],
-              iq2_xxs=[0], iq2_xs=[0], iq2_s=[0], iq3_xxs=[0], iq3_s=[0], iq1_s=[0], mxfp4=[], nvfp4=[], iq1_m=[])
+# fields of two bytes that hold an f16, by their offset: random bytes there would mostly be huge, so
+# they get ordinary scales
+HALVES = dict(q8_0=[0], q4_0=[0], q4_1=[0, 2], q5_0=[0], q5_1=[0, 2], q2_k=[80, 82], q3_k=[108],
+              q4_k=[0, 2], q5_k=[0, 2], q6_k=[208], tq1_0=[52], tq2_0=[64], iq4_nl=[0], iq4_xs=[0],
+              iq2_xxs=[0], iq2_xs=[0], iq2_s=[0], iq3_xxs=[0], iq3_s=[0], iq1_s=[0], mxfp4=[],
+              nvfp4=[], iq1_m=[])
 
 
 def blocks(name, rng, n=6):
@@ -21,7 +25,8 @@ def blocks(name, rng, n=6):
         d = (rng.uniform(.01, 1, n) * rng.choice([-1, 1], n)).astype('<f2')
         d[-1] = 0
         b[:, at:at + 2] = d[:, None].view('u1')
-    if name == 'iq1_m': b[:, 49::2] = b[:, 49::2] & 0x0f | np.array([0x60, 0x60, 0xe0, 0x20], 'u1')     # its f16, here 0x2e66, is in the upper four bits of four words
+    # its f16, here 0x2e66, is in the upper four bits of four words
+    if name == 'iq1_m': b[:, 49::2] = b[:, 49::2] & 0x0f | np.array([0x60, 0x60, 0xe0, 0x20], 'u1')
     return b
 
 
@@ -40,6 +45,7 @@ if __name__ == '__main__':
         b = blocks(name, rng)
         arrays[f'{name}.blocks'], arrays[f'{name}.floats'] = b, gguf.dequantize(b, kind).reshape(len(b), -1)
     arrays['numbers'] = numbers(rng)
-    for name in 'q4_0 q4_1 q5_0 q5_1 q8_0 tq2_0'.split(): arrays[f'{name}.written'] = gguf.quantize(arrays['numbers'], gguf.GGMLQuantizationType[name.upper()])
+    for name in 'q4_0 q4_1 q5_0 q5_1 q8_0 tq2_0'.split():
+        arrays[f'{name}.written'] = gguf.quantize(arrays['numbers'], gguf.GGMLQuantizationType[name.upper()])
     np.savez_compressed(HERE / 'blocks.npz', **arrays)
     print(f'{len(HALVES)} formats of {len(known) - 1} known, {(HERE / "blocks.npz").stat().st_size} bytes')

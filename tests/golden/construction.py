@@ -15,5 +15,7 @@ CASES = [
     case('linspace', 't', -1, 2, 7, torch=lambda: torch.linspace(-1, 2, 7), tags='t'),
     case('linspace', 't', 3, 4, 1, torch=lambda: torch.linspace(3, 4, 1), tags='t'),
     case('eye', 'row col', row=2, col=3, torch=lambda: torch.eye(2, 3), tags='row col'),
-    case('one_hot', [2, 0, 1], 'item label', 4, torch=lambda: torch.nn.functional.one_hot(torch.tensor([2, 0, 1]), 4).float(), tags='item label'),
+    case('one_hot', [2, 0, 1], 'item label', 4,
+         torch=lambda: torch.nn.functional.one_hot(torch.tensor([2, 0, 1]), 4).float(),
+         tags='item label'),
 ]

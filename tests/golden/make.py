@@ -1,4 +1,5 @@
-"""Write torch's values and gradients for the cases of a family: `python tests/golden/make.py pointwise ...` (all without a name). Needs torch."""
+"""Write torch's values and gradients for the cases of a family: `python tests/golden/make.py
+pointwise ...` (all without a name). Needs torch."""
 import sys
 from pathlib import Path
 import numpy as np

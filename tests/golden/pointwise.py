@@ -3,8 +3,11 @@ import numpy as np
 from fucinalib import Tensor
 from parity import case, torch
 
-OPS = {'add': lambda a, b: a + b, 'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b, 'div': lambda a, b: a / b,
-       'maximum': lambda a, b: torch.maximum(a, b), 'minimum': lambda a, b: torch.minimum(a, b), 'pow': lambda a, b: a ** b}
+OPS = {'add': lambda a, b: a + b, 'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b,
+       'div': lambda a, b: a / b,
+       'maximum': lambda a, b: torch.maximum(a, b),
+       'minimum': lambda a, b: torch.minimum(a, b),
+       'pow': lambda a, b: a ** b}
 ZEROS = Tensor(np.array([0., 0., 2., 3.]), 'd')
 POWERS = Tensor(np.array([0., 2., 0., -1.]), 'd')
 TIES = Tensor(np.array([1., 2., 2., np.inf]), 'd'), Tensor(np.array([2., 2., 1., np.inf]), 'd')
@@ -30,5 +33,6 @@ CASES = [c for name, f in OPS.items() for c in named(name, f)] + [
     case('maximum', *TIES, torch=lambda a, b: torch.maximum(a, b)),
     case('minimum', *TIES, torch=lambda a, b: torch.minimum(a, b)),
     case('div', ZEROS, Tensor(np.array([0., 1., 0., 2.]), 'd'), torch=lambda a, b: a / b),
-    case('bias_add', 'row=2 d=3', np.array([1., 2., 3.]), 'd', torch=lambda a: a + torch.tensor([1., 2., 3.]), tags='row d'),
+    case('bias_add', 'row=2 d=3', np.array([1., 2., 3.]), 'd',
+         torch=lambda a: a + torch.tensor([1., 2., 3.]), tags='row d'),
 ]
