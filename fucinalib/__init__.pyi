@@ -58,7 +58,7 @@ def any(x: Tensor, *tags) -> Tensor:
     """Whether some value along the tags is true. Unlike torch, whole numbers are refused."""
     ...
 def arange(tag, start, end = None, step = 1, *, dtype = None) -> Tensor:
-    """start, start + step, ... before end; each value is computed from its index, so rounding does not add up."""
+    """start, start + step, ... before end; each value is computed from its index, so rounding does not"""
     ...
 def argmax(x: Tensor, tag) -> Tensor:
     """Position of the first largest value, i64. Unlike torch, NaN never wins; a lane of NaN gives 0."""

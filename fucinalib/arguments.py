@@ -4,12 +4,13 @@ Operations that make or cut axes take their sizes by position or by name and the
 the same everywhere, so it is read here once, and refused here with the call that would work.
 """
 import operator
+from keyword import iskeyword
 from math import prod
 import numpy as np
 from .errors import IndexOutOfBounds, InvalidShape, OptionError, TagError, brief, did_you_mean, fault
-from .tags import by_word, name_of
+from .tags import by_word, name_of, parse
 
-__all__ = ['as_whole', 'made_whole', 'read_sizes', 'factor_sizes', 'stretched_sizes', 'read_where', 'read_index', 'read_range', 'say_sizes']
+__all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes', 'stretched_sizes', 'read_where', 'read_index', 'read_range', 'say_sizes']
 
 MOST = 2**60        # values; no memory holds more
 
@@ -34,6 +35,45 @@ def made_whole(name, value):
 def say_sizes(sizes, between=' '): return between.join(f'{t}={n}' for t, n in sizes.items())
 
 
+def some(n, word):
+    "How many there are of something, in words."
+    return f'{n} {word}' if n == 1 else f'{n} {word}s'
+
+
+def new_sizes(tags,        # names of the axes of a tensor to be made: 'row col'
+              shape,       # their sizes in that order, or one number for one axis; None if they go by name
+              sizes,       # sizes by name
+              options=(),  # what else the call takes by name
+              more='',     # what it needs behind the sizes
+             )->tuple:
+    "The names and sizes of a new tensor. OptionError for a name that is neither axis nor option, InvalidShape."
+    tags = parse(tags)
+    for t in sizes:
+        if t in tags: continue
+        raise fault(OptionError, f'there is no option {t!r}, nor an axis of that name', tags=' '.join(tags),
+                    help=did_you_mean(t, (*tags, *options)))
+    if shape is not None and sizes:
+        raise fault(InvalidShape, 'sizes given twice', shape=shape, sizes=say_sizes(sizes),
+                    help=f'{{op}}({" ".join(tags)!r}, {shape!r}{more})')
+    given = _sizes_by_name(tags, sizes, options, more) if shape is None else read_sizes(tags, shape, {})
+    shape = tuple([as_whole(n, t, 1, InvalidShape) for t, n in zip(tags, given)])
+    if prod(shape) < MOST: return tags, shape
+    raise fault(InvalidShape, f'{prod(shape)} values', tags=' '.join(tags), shape=shape,
+                help='no memory holds them; make a size smaller')
+
+
+def _sizes_by_name(tags, sizes, options, more):
+    "The sizes `row=2, col=3` in the order of the tags."
+    missing = next((t for t in tags if t not in sizes), None)
+    if missing is None: return [sizes[t] for t in tags]
+    some = {t: sizes.get(t, n) for n, t in enumerate(tags, 2)}
+    taken = {'tags', 'shape', *options}      # a tag called like an option has no form by name, nor has a word of Python
+    names = not any(t in taken or iskeyword(t) for t in tags) and ('=' in more or not more)
+    call = (say_sizes(some, ', ') if names else repr(tuple(some.values()))) + more
+    raise fault(InvalidShape, f'no size for {missing!r}', tags=' '.join(tags), sizes=say_sizes(sizes),
+                help=f'{{op}}({" ".join(tags)!r}, {call})')
+
+
 def read_sizes(tags,      # names of the axes, parsed
                shape,     # their sizes in that order; one number for one axis; or None
                sizes,     # or by name
@@ -46,7 +86,8 @@ def read_sizes(tags,      # names of the axes, parsed
     if sizes: raise fault(InvalidShape, 'sizes given twice', shape=shape, sizes=say_sizes(sizes), help='by position or by name')
     given = list(shape) if np.iterable(shape) else [shape]
     if len(given) != len(tags):
-        raise fault(InvalidShape, f'{len(tags)} tags and {len(given)} sizes', tags=' '.join(tags), shape=tuple(given), help='one size for each tag')
+        raise fault(InvalidShape, f'{some(len(tags), "tag")} and {some(len(given), "size")}', tags=' '.join(tags), shape=tuple(given),
+                    help='one size for each tag')
     return given
 
 

@@ -10,10 +10,10 @@ __all__ = ['COMPARE', 'lt', 'le', 'gt', 'ge', 'eq', 'ne', 'COMPARABLE', 'logical
 # %% ../../nbs/12_masks.ipynb #e6cbf431
 import numpy as np
 from .. import kernels
+from ..arguments import new_sizes
 from ..autograd import Sample, facts, op
 from ..checks import axis, constant, logical, matches, mixed, one_of, whole
 from ..errors import DTypeError, InvalidShape, OptionError, TagError, fault
-from .construction import measure
 from .pointwise import as_number
 from ..tags import locate, parse, without
 from ..tensor import Tensor, patch
@@ -209,7 +209,7 @@ def band_mask(tags,        # names of rows and columns: 'q k'
     "True within a band around the diagonal: i - j <= lower and j - i <= upper. Bounds may be negative."
     n = len(parse(tags))
     if n != 2: raise fault(TagError, f'of {n} axes', help="two: band_mask('q k', q=3, k=3)")
-    names, (rows, cols) = measure('band_mask', tags, shape, sizes, ('shape', 'lower', 'upper'))
+    names, (rows, cols) = new_sizes(tags, shape, sizes, ('lower', 'upper'))
     return _band(rows, cols, _bound(lower), _bound(upper)), names, ()
 
 # %% ../../nbs/12_masks.ipynb #d4ed71e0
