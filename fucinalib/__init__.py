@@ -5,6 +5,7 @@ from . import _before_numpy                      # before NumPy
 import builtins as _builtins
 from importlib import import_module as _import
 from .errors import *
+from ._help import TEXTS as _texts
 from .elsewhere import of_module as _of_module
 from .errors import fault as _fault
 from .dtypes import bf16, f16, f32, f64, f8_e4m3, f8_e5m2, i8, i16, i32, i64, u8, u16, bool_
@@ -25,6 +26,10 @@ from .registry_table import op_table
 from .contraction_trace import explain
 
 globals().update({name: op.call for name, op in registry.items()})      # every operation, as a function
+
+for _path, _text in _texts.items():      # what help() says of parameters
+    _owner, _, _name = _path.rpartition('.')
+    if (_found := (vars(Tensor) if _owner else globals()).get(_name)) is not None: _found.__doc__ = _text
 
 
 _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises')     # imported when first asked for

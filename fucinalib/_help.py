@@ -1,0 +1,2689 @@
+# Written by tools/stubs.py from the registry; run `make export`, do not edit.
+"""Docstrings with a line for each parameter: the comments of the source, which Python throws away."""
+TEXTS = {
+    'BlockTensor':
+"""A constant tensor whose numbers are stored in blocks of few bits along the last axis.
+
+Parameters
+----------
+blocks
+    bytes of (.., blocks, block) or of rows; or flat with `shape`
+dtype
+    name of a block format
+tags
+    one name per axis: 'out in'
+shape
+    logical sizes, where `blocks` is flat
+""",
+    'PackedWeight':
+"""A matrix prepared for products: x.dot(packed, tag). Constant, apart from what it was made from.
+
+Parameters
+----------
+layout
+    how the numbers lie, e.g. 'dense_f32'
+tags
+    of the weight, rows first: ('out', 'in')
+shape
+    (n, k)
+arrays
+    the prepared arrays
+""",
+    'Tensor':
+"""An array whose axes have names.
+
+Parameters
+----------
+data
+    number, nested list, ndarray (memory shared when it fits) or Tensor
+tags
+    one name per axis: 'row col'
+dtype
+    number type, e.g. 'f32'; None keeps an array's own, floats become f32
+requires_grad
+    True makes it a leaf that collects a gradient
+""",
+    'abs':
+"""The distance from 0; the slope at 0 is 0.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'add':
+"""x + other, broadcasting by name.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor, met by name, or a number
+""",
+    'add_':
+"""x += alpha * other in place, no broadcasting; returns x.
+
+Parameters
+----------
+x
+    changed in place
+other
+    same tags and sizes, or a number
+alpha
+    factor of other
+""",
+    'add_dot':
+"""x + a.dot(w, tags). Unlike torch.addmm there are no factors, and x is not broadcast.
+
+Parameters
+----------
+x
+    has the tags of the product, in its order
+a
+    left operand
+w
+    right operand
+over_tags
+    axes to sum over
+""",
+    'align_to':
+"""The axes in the order of `tags`; those x lacks come with size 1. A view.
+
+Parameters
+----------
+x
+    any tags
+tags
+    the tags of the result: all of x's and perhaps more
+""",
+    'all':
+"""Whether every value along the tags is true. Unlike torch, whole numbers are refused.
+
+Parameters
+----------
+x
+    bool, or real numbers read as "not 0"
+tags
+    axes to ask along; none means all
+""",
+    'any':
+"""Whether some value along the tags is true. Unlike torch, whole numbers are refused.
+
+Parameters
+----------
+x
+    bool, or real numbers read as "not 0"
+tags
+    axes to ask along; none means all
+""",
+    'arange':
+"""start, start + step, ... before end; each value is computed from its index, so rounding does not
+add up.
+
+Parameters
+----------
+tag
+    name of the axis
+start
+    first value; a single bound is the end, and the start is 0
+end
+    bound that is not reached
+step
+    distance of two values
+dtype
+    number type; None: f32 if a bound is a real number, else i64
+""",
+    'argmax':
+"""Position of the first largest value, i64. Unlike torch, NaN never wins; a lane of NaN gives 0.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to search along; it goes away
+""",
+    'argmin':
+"""Position of the first smallest value, i64. Unlike torch, NaN never wins; a lane of NaN gives 0.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to search along; it goes away
+""",
+    'argsort':
+"""The positions that sort an axis, i64: x.take_along_axis(tag, x.argsort(tag)) is sorted.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to sort along
+descending
+    True: the largest first
+""",
+    'attention':
+"""Softmax-weighted mean of the values for each query and head; 'seq out', heads side by side.
+
+Unlike torch, a causal band is aligned at its end. A query that sees nothing gives 0.
+
+Parameters
+----------
+q
+    'seq head d'; axes before them are batches
+k
+    'seq kv_head d': as q, f16, bf16 or quantised; lists with lens
+v
+    like k
+scale
+    of the scores; None for 1 / sqrt(d)
+mask
+    the last query sees all keys; 'bidirectional': all queries do
+window
+    how many of the last keys each query sees; 0 for all
+bias
+    'seq key', added to the scaled scores; bidirectional, no gradients
+kv_head
+    kv head of each head; None for equal neighbouring groups
+sinks
+    'head': one more score of each that takes a share and gives nothing
+lens
+    numbers of keys of several streams, each with a k, a v and one query
+out
+    name of the last axis of the result
+""",
+    'avg_pool2d':
+"""The mean of each window. Unlike torch by default, zeros beyond the border do not count.
+
+Parameters
+----------
+x
+    'h w c', channels last; more axes in front pass through
+kernel
+    size of the window: rows and columns, or one number for both
+stride
+    steps from window to window, likewise; the size of the window by default
+padding
+    rows and columns beyond each side that windows may reach, likewise
+""",
+    'band_mask':
+"""True within a band around the diagonal: i - j <= lower and j - i <= upper. Bounds may be negative.
+
+Parameters
+----------
+tags
+    names of rows and columns: 'q k'
+shape
+    the two sizes, unless they are given by name
+lower
+    how far a column may lie before its row; None for any distance
+upper
+    how far a column may lie after its row; None for any distance
+sizes
+    the sizes by tag: q=3, k=4
+""",
+    'band_part':
+"""x within a band over two axes, 0 elsewhere: it selects, so an inf or NaN outside leaves no trace.
+
+Parameters
+----------
+x
+    any tags, two of them `row` and `col`
+row
+    the axis counted downwards
+col
+    the axis counted across
+lower
+    keep columns up to so far before their row; None for all
+upper
+    keep columns up to so far after their row; None for all
+""",
+    'bce_loss':
+"""Binary cross entropy. Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0.
+
+Parameters
+----------
+x
+    probabilities, any tags; or scores
+target
+    like x: 0, 1 or between
+reduction
+    'mean' over all values, 'sum', or 'none'
+from_logits
+    x are scores, of which sigmoid would make probabilities
+""",
+    'bernoulli':
+"""1 with probability p, else 0.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+p
+    probability of a 1
+seed
+    same seed, same numbers; None: the next one of the process
+dtype
+    any number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'bias_add':
+"""x plus a plain vector along its last axis. For a bias that learns use x + b.
+
+Parameters
+----------
+x
+    any tags, the last one is `tag`
+vec
+    a plain array, one value per entry of the last axis; it gets no gradient
+tag
+    name of the last axis
+""",
+    'bias_add_':
+"""x = op(x + vec) in place along the last axis; returns x.
+
+Parameters
+----------
+x
+    changed in place; the last tag is `tag`
+vec
+    a plain array, one value per entry of the last axis
+tag
+    name of the last axis
+op
+    name of a unary operation applied to the sum
+""",
+    'bit_and':
+"""The bits both have.
+
+Parameters
+----------
+x
+    whole numbers
+other
+    whole numbers, met by name
+""",
+    'bit_or':
+"""The bits either has.
+
+Parameters
+----------
+x
+    whole numbers
+other
+    whole numbers, met by name
+""",
+    'bit_xor':
+"""The bits exactly one has.
+
+Parameters
+----------
+x
+    whole numbers
+other
+    whole numbers, met by name
+""",
+    'broadcast_to':
+"""Repeated along new axes and axes of size 1 by a stride of 0; a view that cannot be written to.
+
+Parameters
+----------
+tags
+    tags of the result: all of x's and perhaps more
+shape
+    sizes in that order
+sizes
+    or by name: row=2; those of x may be left out
+""",
+    'ceil':
+"""The smallest whole number not below x, in the type of x.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'channel_affine':
+"""x times scale plus shift, channel by channel; first the product, then the sum.
+
+Parameters
+----------
+x
+    any tags
+scale
+    factor of each channel; its axis is that of the channels
+shift
+    added to each channel
+""",
+    'checkpoint':
+"""`fn(*inputs)`, run again during backward instead of remembered. What it uses without being given is trained too.
+
+Parameters
+----------
+fn
+    a function that returns one tensor, the same each time
+inputs
+    its arguments
+""",
+    'clamp':
+"""x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max is an error.
+
+Parameters
+----------
+x
+    any tags
+min
+    lower bound, a number, or None
+max
+    upper bound, a number, or None
+""",
+    'compare':
+"""The comparison called `how`, value by value.
+
+Parameters
+----------
+x
+    any tags
+how
+    'lt', 'le', 'gt', 'ge', 'eq' or 'ne'
+other
+    a tensor of the same tags and sizes, or a number
+""",
+    'concat':
+"""Tensors one after another along an axis they have.
+
+Parameters
+----------
+tensors
+    at least one; equal tags in equal order
+tag
+    the axis along which they follow each other
+""",
+    'constant_pad2d':
+"""A picture with constant values added at its edges, or with its edges cut.
+
+Parameters
+----------
+x
+    any tags, two of them a picture's
+h
+    tag of the height
+w
+    tag of the width
+padding
+    (left, right, top, bottom) or one number for all; negative ones cut
+value
+    what is added
+""",
+    'contiguous':
+"""The values one after another in the order of the tags: the same memory if they lie so, else a copy.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'conv1d':
+"""A window slides along `time`; each place times w, summed over taps and channels. Unlike torch, axes go by name, and there is no bias.
+
+Parameters
+----------
+x
+    an axis to slide along, one with channels, and any others
+w
+    taps, input channels and output channels; or channels and taps: a filter for each channel
+time
+    axis of x to slide along
+tap
+    axis of w with the taps
+stride
+    steps from window to window
+padding
+    zeros at both ends
+dilation
+    how far the taps are apart
+groups
+    each output sees the channels of one group
+causal
+    windows end at the present: zeros, or the state, before the beginning only
+state
+    with causal: the dilation * (taps - 1) values before x, oldest first; a constant
+""",
+    'conv2d':
+"""A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation.
+
+Parameters
+----------
+x
+    'h w c', channels last; more axes in front pass through
+w
+    'out kh kw c', c / groups channels; or w.prepare_conv2d()
+bias
+    one number for each output channel
+stride
+    steps from window to window: down and across, or one number for both
+padding
+    rows and columns of zeros on each side, likewise
+groups
+    each output sees the channels of one group
+relu
+    cut at zero
+""",
+    'conv_transpose1d':
+"""Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end.
+
+Parameters
+----------
+x
+    an axis to spread out, one with channels, and any others
+w
+    input channels, output channels and taps; a packed weight is w.split('kout', 'out tap', tap=3)
+time
+    axis of x
+tap
+    axis of w with the taps
+bias
+    one number for each output channel
+stride
+    how far neighbouring windows are apart
+padding
+    values cut off at both ends
+output_pad
+    rows more at the end, of those that padding cuts; beyond them only the bias
+""",
+    'cos':
+"""The cosine of an angle in radians.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'cosine_similarity':
+"""The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default.
+
+Parameters
+----------
+x
+    any tags
+other
+    any tags, `tag` among them
+tag
+    axis of the vectors
+eps
+    the product of the two lengths is at least this
+""",
+    'cross_entropy':
+"""-log softmax(x)[label]. Unlike torch, the classes may be any axis and no label is ignored unless told.
+
+If all labels are ignored the loss is 0.
+
+Parameters
+----------
+x
+    scores, any tags, before any softmax
+tag
+    the axis of the classes
+labels
+    the right class of every other position: i64 tensor, array or list
+ignore_index
+    label of positions that do not count
+reduction
+    'mean' over the positions that count, 'sum', or 'none': one loss per position
+label_smoothing
+    this share of the target is spread over all classes
+""",
+    'cumprod':
+"""Running products along `tag`; the gradient is exact with zeros. Whole numbers in i64.
+
+Parameters
+----------
+x
+    any tags
+tag
+    the axis to go along
+""",
+    'cumsum':
+"""Running sums along `tag`, one by one in order, in f32 for f32; whole numbers and bool in i64.
+
+Parameters
+----------
+x
+    any tags
+tag
+    the axis to go along
+""",
+    'diag':
+"""A square matrix with x on its diagonal. Unlike torch.diag it never reads a diagonal; that is diagonal.
+
+Parameters
+----------
+x
+    a vector
+tags
+    names of the two axes: 'row col'
+""",
+    'diag_embed':
+"""One axis as the diagonal of a square of zeros.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis whose values go onto the diagonal
+tags
+    its two new names, 'row col': row in its place, col at the end
+""",
+    'diagonal':
+"""The entries where two axes have the same index; a view.
+
+Parameters
+----------
+x
+    any tags
+a
+    an axis
+b
+    another, walked together with it
+out
+    name of the diagonal, which comes last
+""",
+    'div':
+"""x / other, broadcasting by name; x / 0 is inf or NaN.
+
+Parameters
+----------
+x
+    any tags, real numbers
+other
+    a tensor, met by name, or a number
+""",
+    'div_floor':
+"""The quotient rounded down; the smallest number by -1 wraps to itself.
+
+Parameters
+----------
+x
+    whole numbers
+other
+    whole numbers, met by name
+""",
+    'div_trunc':
+"""The quotient rounded towards 0, as in C; the smallest by -1 is itself.
+
+Parameters
+----------
+x
+    whole numbers
+other
+    whole numbers, met by name
+""",
+    'dot':
+"""Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match.
+
+Parameters
+----------
+x
+    any tags
+w
+    has the named axes too, at equal sizes; or a BlockTensor or PackedWeight (chapters 25, 25a)
+over_tags
+    axes to sum over
+out
+    with a packed weight: name of the result's last axis
+rms_norm
+    with a packed quantised weight: (weight, eps), normalise x first
+gate
+    with a packed quantised weight: 'swiglu' or ('geglu_quant', gate), gate x first
+""",
+    'dot_ternary':
+"""Product with w rounded to -1, 0, 1 times one scale.
+
+The gradient passes straight through the rounding, as if w itself had been used.
+
+Parameters
+----------
+x
+    its last axis is summed over
+w
+    latent weight: out, then the summed axis, a multiple of 256 long
+tag
+    the axis summed over
+""",
+    'dropout':
+"""Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed.
+
+At evaluation leave it out.
+
+Parameters
+----------
+x
+    any tags, real numbers
+p
+    share that is dropped, 0 <= p < 1
+seed
+    a whole number, taken modulo 2**64; give each layer and step its own
+""",
+    'einsum':
+"""Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...).
+
+Parameters
+----------
+x
+    any tags; or the tags of the result, when tensors follow
+w
+    any tags, shared ones at equal sizes
+rest
+    the tags of the result; or more tensors
+""",
+    'elemental':
+"""Make an operation of a function of one or two numbers. Options of the function come after a `*`.
+
+`@elemental(slope)` stands over `f(x)`, `@elemental(slope_a, slope_b)` over `f(a, b)`.
+
+Parameters
+----------
+slopes
+    one per operand: slope(x, y, g) or slope(a, b, y, g), what goes back to it
+vector
+    (function, *slopes) that do the same on whole arrays; True: these do
+""",
+    'elu':
+"""x above 0, exp(x) - 1 elsewhere (Clevert et al. 2015). Unlike torch, alpha is always 1.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'empty':
+"""A tensor of whatever the memory held, for those who write every value before reading one.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+dtype
+    number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'empty_like':
+"""Memory with the tags and sizes of x, to be written before it is read; a constant.
+
+Parameters
+----------
+x
+    gives tags, sizes and number type
+dtype
+    another number type
+""",
+    'eq':
+"""Where x equals other; NaN equals nothing. Unlike torch, nothing is stretched.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor of the same tags and sizes, or a number
+""",
+    'exp':
+"""e to the power x.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'explain':
+"""Run `fn` and tell which matrix products it became and what they copied; `.result` is what it returned.
+
+Parameters
+----------
+fn
+    a function or method that contracts tensors: x.dot, model, lambda: loss.backward()
+args
+    its arguments
+""",
+    'eye':
+"""Ones on the diagonal, zeros elsewhere.
+
+Parameters
+----------
+tags
+    names of the two axes: 'row col'
+shape
+    size of both, or two sizes, or by name
+dtype
+    number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'flatten':
+"""All values on one axis in the order of the tags; a view if x is contiguous, else a copy.
+
+Parameters
+----------
+x
+    any tags
+tag
+    name of the one axis of the result
+""",
+    'flip':
+"""Each named axis in reverse order.
+
+Parameters
+----------
+x
+    any tags
+tags
+    axes to reverse
+""",
+    'floor':
+"""The largest whole number not above x, in the type of x.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'fold':
+"""Every entry of every window added to the pixel it was read from: the adjoint of unfold.
+
+Parameters
+----------
+x
+    'patch elem', as unfold gives it; more axes in front pass through
+size
+    rows and columns of the picture, or one number for both
+kernel
+    size of the window, as in unfold
+stride
+    steps from window to window
+padding
+    rows and columns of zeros around the picture
+out
+    names of the picture's axes
+""",
+    'full':
+"""One value everywhere: full('row col', 7., row=2, col=3) or full('row col', (2, 3), 7.).
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+what
+    the value; or, as in torch and NumPy, the sizes and the value
+dtype
+    number type; None: 7. makes f32, 7 makes i64, True makes bool
+sizes
+    sizes by name: row=2, col=3
+""",
+    'full_like':
+"""One value everywhere, with the tags, sizes and number type of x; a constant.
+
+Parameters
+----------
+x
+    gives tags, sizes and number type
+value
+    a number
+dtype
+    another number type
+""",
+    'gated':
+"""up * act(gate) for the gate called `name`; the second operand is the gate.
+
+Parameters
+----------
+up
+    any tags, real numbers: what passes
+gate
+    met by name: how much of it
+name
+    'glu', 'swiglu', 'geglu' or 'situ'
+""",
+    'ge':
+"""Where x >= other. Unlike torch, nothing is stretched.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor of the same tags and sizes, or a number
+""",
+    'geglu':
+"""up * gelu(gate, 'tanh').
+
+Parameters
+----------
+up
+    any tags, real numbers: what passes
+gate
+    met by name: how much of it
+""",
+    'gelu':
+"""x times the probability that a standard normal number is below x (Hendrycks and Gimpel 2016).
+
+Parameters
+----------
+x
+    any tags, real numbers
+approximate
+    'none' for x Phi(x), 'tanh', or 'quant' for ggml's half-precision table of the tanh form
+""",
+    'glu':
+"""up * sigmoid(gate). Unlike torch, of two tensors; split_gated halves one.
+
+Parameters
+----------
+up
+    any tags, real numbers: what passes
+gate
+    met by name: how much of it
+""",
+    'gradcheck':
+"""Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that differs.
+
+Parameters
+----------
+fn
+    a function of the inputs that returns one tensor
+inputs
+    tensors; those that require a gradient are checked, or every real one if none does
+eps
+    size of a nudge, relative to values above 1
+atol
+    allowed absolute difference
+rtol
+    allowed difference relative to the larger slope
+kw
+    passed on to fn
+""",
+    'group_norm':
+"""Each group of channels less its mean over its standard deviation, over all of time.
+
+Unlike torch, there is no batch axis.
+
+Parameters
+----------
+x
+    two axes, channels last
+tag
+    the last axis: channels
+groups
+    how many groups the channels form
+eps
+    added to the variance
+weight
+    one factor per channel
+bias
+    one offset per channel
+""",
+    'gt':
+"""Where x > other. Unlike torch, nothing is stretched.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor of the same tags and sizes, or a number
+""",
+    'gumbel':
+"""Random numbers of the Gumbel distribution: the argmax of logits + gumbel draws a class with its softmax probability.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+seed
+    same seed, same numbers; None: the next one of the process
+dtype
+    a real number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'huber_loss':
+"""(x - target)**2 / 2 up to a difference of delta, beyond it a straight line. Unlike torch, nothing is broadcast.
+
+Parameters
+----------
+x
+    prediction, any tags
+target
+    like x
+delta
+    where the square becomes a straight line
+reduction
+    'mean' over all values, 'sum', or 'none'
+""",
+    'index_add':
+"""x with the rows of `update` added at these positions.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the rows
+indices
+    positions of one axis; repeats accumulate in their order
+update
+    like x with one entry per position
+""",
+    'index_select':
+"""The entries of one axis at these positions, in this order. (torch.gather is take_along_axis.)
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to pick from
+indices
+    positions: list, array or i64 tensor of one axis; repeats are fine
+out
+    new name of the axis; None keeps it
+""",
+    'insert_axis':
+"""A new axis of size 1; a view. Unlike torch's unsqueeze it is named; align_to places it by name as well.
+
+Parameters
+----------
+x
+    any tags
+tag
+    name of the new axis
+index
+    its place among the axes; -1 is the end
+""",
+    'isfinite':
+"""Where x is neither NaN nor inf nor -inf.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'isinf':
+"""Where x is inf or -inf.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'isnan':
+"""Where x is not a number.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'kda_recurrent':
+"""Gated delta rule, step by step: (result 'seq head v', state 'head k v').
+
+Parameters
+----------
+q
+    'seq head k'
+k
+    like q
+v
+    'seq head v'
+g_raw
+    like q: speed of fading before softplus
+beta_raw
+    'seq head': strength of writing before sigmoid
+a_log
+    log of the speed of each head, or of each channel of k
+dt_bias
+    added to g_raw, heads x k numbers in all
+initial_state
+    'head k v'; None for zeros
+scale
+    of the queries; 0 or less for 1 / sqrt(k)
+""",
+    'kl_div':
+"""target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'.
+
+Parameters
+----------
+x
+    logarithms of probabilities, any tags
+target
+    like x: probabilities, or their logarithms
+reduction
+    'mean' over all values, 'sum', or 'none'; the sum over the rows is 'sum' / rows
+log_target
+    the target holds logarithms
+""",
+    'l2_normalize':
+"""x over its length along `tag`. Unlike torch, eps is added to the squared length.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the rows
+eps
+    added to the squared length
+""",
+    'layer_norm':
+"""x less its mean, over its standard deviation, along `tag`; times weight plus bias.
+
+Unlike torch, weight and bias come together.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the rows
+eps
+    added to the variance
+weight
+    one factor per entry of the axis, tagged `tag`; with bias
+bias
+    one offset per entry of the axis, tagged `tag`; with weight
+""",
+    'le':
+"""Where x <= other. Unlike torch, nothing is stretched.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor of the same tags and sizes, or a number
+""",
+    'leaky_relu':
+"""x from 0 up, negative_slope * x below. Unlike torch, the slope has no default.
+
+Parameters
+----------
+x
+    any tags, real numbers
+negative_slope
+    a number, the slope below 0 and at 0
+""",
+    'linear_cross_entropy':
+"""cross_entropy of x @ weight.T, a few rows at a time: neither the scores nor their gradient ever exist as a whole.
+
+Parameters
+----------
+x
+    any tags, the last one shared with the weight
+weight
+    'class d': one row per class, the last axis shared with x
+labels
+    the right class of every row: i64 tensor, array or list
+ignore_index
+    label of rows that do not count
+reduction
+    'mean' over the rows that count, 'sum', or 'none'
+label_smoothing
+    this share of the target is spread over all classes
+""",
+    'linear_distill':
+"""Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0.
+
+Parameters
+----------
+x
+    'row d'
+weight
+    'class d': one row per class
+rows
+    row of each entry; rows may come several times, and in any order
+classes
+    class of each entry
+probs
+    what the teacher gives it, used as it is: nothing is brought to a sum of 1
+reduction
+    'mean' over the entries, or 'sum'
+loss_scale
+    the result is multiplied by it
+""",
+    'linear_recurrence':
+"""Every h[t] = decay[t] * h[t-1] + x[t] along `tag`. The last as `initial` goes on bit for bit.
+
+Parameters
+----------
+x
+    any tags, real numbers: what is added at each step
+tag
+    the axis of time
+decay
+    factor of the state; broadcast by name over the axes of x
+initial
+    the state before the first: x without `tag`; None for 0
+""",
+    'linspace':
+"""`steps` values at equal distances from start to end, both included; a single one is start.
+
+Parameters
+----------
+tag
+    name of the axis
+start
+    first value
+end
+    last value, reached exactly
+steps
+    how many values
+dtype
+    a real number type
+""",
+    'log':
+"""The natural logarithm; -inf at 0, NaN below.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'log1p':
+"""ln(1 + x), right for tiny x too.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'log_softmax':
+"""x - logsumexp(x) along `tag`: the logarithms of the shares. A row of -inf gives NaN.
+
+inf gives NaN too, and -inf beside it; in torch the whole row is NaN.
+
+Parameters
+----------
+x
+    any tags
+tag
+    the axis whose shares add up to 1
+""",
+    'logical_and':
+"""Where both are true. Unlike torch, whole numbers are refused.
+
+Parameters
+----------
+x
+    bool, or real numbers read as "not 0"
+other
+    the same, same tags and sizes
+""",
+    'logical_not':
+"""Where x is false. Unlike torch, whole numbers are refused.
+
+Parameters
+----------
+x
+    bool, or real numbers read as "not 0"
+""",
+    'logical_or':
+"""Where one or both are true. Unlike torch, whole numbers are refused.
+
+Parameters
+----------
+x
+    bool, or real numbers read as "not 0"
+other
+    the same, same tags and sizes
+""",
+    'logical_xor':
+"""Where exactly one is true. Unlike torch, whole numbers are refused.
+
+Parameters
+----------
+x
+    bool, or real numbers read as "not 0"
+other
+    the same, same tags and sizes
+""",
+    'logsumexp':
+"""log sum exp(x) along `tag`. A row of -inf gives -inf with gradient 0 (torch: NaN); inf gives inf.
+
+Parameters
+----------
+x
+    any tags
+tag
+    the axis to add up along; it goes away
+""",
+    'lt':
+"""Where x < other. Unlike torch, nothing is stretched.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor of the same tags and sizes, or a number
+""",
+    'manual_seed':
+"""Start the seeds that calls without `seed=` receive over again, for all threads.
+
+Parameters
+----------
+seed
+    a whole number
+""",
+    'masked_fill':
+"""`value` where the mask is true, x elsewhere. Unlike torch, the mask is not stretched.
+
+Parameters
+----------
+x
+    any tags
+mask
+    bool, or real numbers read as "not 0"; tags and sizes of x
+value
+    a number
+""",
+    'masked_scatter':
+"""x with `values` at the marked places, in reading order.
+
+Parameters
+----------
+x
+    any tags
+mask
+    bool tensor (or reals, where not 0) of the same tags and sizes
+values
+    one axis, exactly as many values as places are marked
+""",
+    'masked_select':
+"""The marked values in reading order. Unlike torch, none at all is an error.
+
+Parameters
+----------
+x
+    any tags
+mask
+    bool tensor (or reals, where not 0) of the same tags and sizes
+out
+    name of the one axis of the result
+""",
+    'materialize':
+"""A contiguous copy.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'matmul':
+"""Matrix product by position; leading axes broadcast.
+
+Unlike torch.matmul no vectors, and the names of the result are given.
+
+Parameters
+----------
+x
+    at least two axes; the last one is summed
+y
+    at least two axes; the last but one is summed
+out_tags
+    tags of the result: the leading axes, then rows, then columns
+transpose_a
+    swap the last two axes of x first; only where there is a batch
+transpose_b
+    swap the last two axes of y first
+""",
+    'max':
+"""The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+
+Parameters
+----------
+x
+    any tags
+tags
+    axes to reduce; none means all
+mask
+    tensor of truth values with the axes of x: what takes part
+empty
+    with a mask: the result where nothing is selected (-inf if not given)
+""",
+    'max_pool2d':
+"""The largest value in each window; the gradient goes to the first of equals. Unlike torch, a NaN loses against any number.
+
+Parameters
+----------
+x
+    'h w c', channels last; more axes in front pass through
+kernel
+    size of the window: rows and columns, or one number for both
+stride
+    steps from window to window, likewise; the size of the window by default
+padding
+    rows and columns beyond each side that windows may reach, likewise
+""",
+    'maximum':
+"""The larger of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor, met by name, or a number
+""",
+    'mean':
+"""The mean along the named axes. Unlike torch, of whole numbers too: it is f32.
+
+Parameters
+----------
+x
+    any tags
+tags
+    axes to average over; none means all
+mask
+    tensor of truth values with the axes of x: what to average
+empty
+    with a mask: the result where nothing is selected (NaN if not given)
+""",
+    'merge':
+"""Several neighbouring axes as one; a view, and UnsupportedView where there is none. Unlike torch.flatten, never a copy.
+
+Parameters
+----------
+x
+    any tags
+tag
+    name of the merged axis
+tags
+    neighbouring axes in the order they have
+""",
+    'min':
+"""The smallest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+
+Parameters
+----------
+x
+    any tags
+tags
+    axes to reduce; none means all
+mask
+    tensor of truth values with the axes of x: what takes part
+empty
+    with a mask: the result where nothing is selected (inf if not given)
+""",
+    'minimum':
+"""The smaller of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor, met by name, or a number
+""",
+    'mod':
+"""What div_floor leaves; the sign of the divisor, as Python's %.
+
+Parameters
+----------
+x
+    whole numbers
+other
+    whole numbers, met by name
+""",
+    'mse_loss':
+"""(x - target)**2. Unlike torch, nothing is broadcast.
+
+Parameters
+----------
+x
+    prediction, any tags
+target
+    like x
+reduction
+    'mean' over all values, 'sum', or 'none'
+""",
+    'mul':
+"""x * other, broadcasting by name.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor, met by name, or a number
+""",
+    'mul_':
+"""x *= s in place; returns x.
+
+Parameters
+----------
+x
+    changed in place
+s
+    a number
+""",
+    'multinomial':
+"""Classes drawn in proportion to their weights, i64.
+
+Unlike torch, replacement is the default and the seed is given.
+
+Parameters
+----------
+x
+    weights of one or two axes, at least 0, any total
+tag
+    the last axis: classes
+out
+    name of the axis of draws
+num_samples
+    draws per row
+seed
+    whole number that fixes the draws
+replacement
+    False: no class twice
+""",
+    'narrow':
+"""A range of one axis; a view. Unlike torch, start does not count from the end.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to cut
+start
+    first index kept
+length
+    how many are kept
+""",
+    'ne':
+"""Where x differs from other; NaN differs from everything. Unlike torch, nothing is stretched.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor of the same tags and sizes, or a number
+""",
+    'neg':
+"""-x.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'nll_loss':
+"""-x[label]. The entry is selected, so -inf at another class stays out. Unlike torch, there is no ignore_index.
+
+Parameters
+----------
+x
+    logarithms of probabilities, any tags
+tag
+    the axis of the classes
+labels
+    the right class of every other position: i64 tensor, array or list
+reduction
+    'mean' over the positions, 'sum', or 'none'
+""",
+    'nonzero':
+"""Positions in reading order of all values that are not 0, as a plain i64 array; NaN counts.
+
+None is fine. Unlike torch, flat positions.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'norm':
+"""The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm.
+
+Parameters
+----------
+x
+    any tags, real numbers
+tags
+    axes of the vectors; none means all of x is one
+ord
+    1, 2 or 'inf'
+""",
+    'normal':
+"""Random numbers of a normal distribution: randn * std + mean.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+mean
+    centre
+std
+    standard deviation, not negative
+seed
+    same seed, same numbers; None: the next one of the process
+dtype
+    a real number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'one_hot':
+"""For each index a row of zeros with a 1 at that place. Unlike torch, real numbers.
+
+Parameters
+----------
+indices
+    whole numbers below depth: a tensor, or an array or list
+tags
+    name of the new last axis; for an array or list the names of all axes
+depth
+    size of the new axis
+dtype
+    number type
+""",
+    'ones':
+"""A tensor of ones.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+dtype
+    number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'ones_like':
+"""Ones with the tags and sizes of x; a constant.
+
+Parameters
+----------
+x
+    gives tags, sizes and number type
+dtype
+    another number type
+""",
+    'op_table':
+"""The operations of a family with their gradchecks, computed now. OptionError if there is no such family.
+
+Parameters
+----------
+family
+    a family of the registry, or None for all
+""",
+    'pack':
+"""An independent, prepared copy of a weight for x.dot(packed, tag); 16-bit weights are widened once.
+
+Parameters
+----------
+w
+    two axes, rows first: 'out in'; or a BlockTensor (chapter 25a)
+layout
+    'dense_f32' is the one layout of a tensor
+""",
+    'pad':
+"""Constant values in front of and behind an axis.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis that grows
+before
+    how many values in front
+after
+    how many behind
+value
+    what they are
+""",
+    'parse':
+"""The tags in `names` as a tuple of strings. TagError if one is not an identifier or stands twice.
+
+Parameters
+----------
+names
+    'row col', or 'row', 'col', or ('row', 'col'): all the same
+""",
+    'permute':
+"""The axes in another order; a view.
+
+Parameters
+----------
+x
+    any tags
+tags
+    all of them in the order wanted
+""",
+    'pow':
+"""x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor, met by name, or a number
+""",
+    'prelu':
+"""x above zero, alpha times x elsewhere; the slope at zero is alpha.
+
+Parameters
+----------
+x
+    any tags
+alpha
+    slope of each channel below zero; its axis is that of the channels
+""",
+    'prepare_conv2d':
+"""An independent, prepared copy of a weight for x.conv2d(prepared); 16-bit weights are widened once.
+
+Parameters
+----------
+w
+    'out kh kw c'
+""",
+    'prod':
+"""The product along the named axes; its gradient is exact with zeros. f32 is multiplied in f64, whole numbers in i64.
+
+Parameters
+----------
+x
+    any tags
+tags
+    axes to multiply over; none means all
+""",
+    'quick_gelu':
+"""x sigmoid(1.702 x), a rough gelu.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'rand':
+"""Random numbers in [0, 1). Unlike torch, a function of the seed alone.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+seed
+    same seed, same numbers; None: the next one of the process
+dtype
+    a real number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'randint':
+"""Random whole numbers from low to high - 1.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+low
+    least value
+high
+    bound that is not reached
+seed
+    same seed, same numbers; None: the next one of the process
+dtype
+    a whole number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'randn':
+"""Random numbers of the standard normal distribution. Unlike torch, a function of the seed alone.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+seed
+    same seed, same numbers; None: the next one of the process
+dtype
+    a real number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'randperm':
+"""The numbers 0 to n - 1 in random order, i64.
+
+Parameters
+----------
+tag
+    name of the axis
+n
+    how many
+seed
+    same seed, same order; None: the next one of the process
+""",
+    'reciprocal':
+"""1 / x; inf at 0.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'relpos_shift':
+"""Scores by distance as scores by key: entry (q, j) is x at (q, j + queries - 1 - q).
+
+Parameters
+----------
+x
+    ends in query and distance
+t_k
+    keys; there are at least t_k + queries - 1 distances
+out_tags
+    all names of the result
+""",
+    'relu':
+"""x where it is above 0, else 0; the slope at 0 is 0, NaN stays NaN.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'rem':
+"""What div_trunc leaves; the sign of the dividend, as C's %.
+
+Parameters
+----------
+x
+    whole numbers
+other
+    whole numbers, met by name
+""",
+    'rename':
+"""The same axes under other names; a view. x.rename('a b') or x.rename(row='a').
+
+Parameters
+----------
+tags
+    new names of all axes, in order
+names
+    or of some: old='new'
+""",
+    'repeat':
+"""An axis n times back to back. Unlike np.repeat, which repeats each entry.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to tile
+n
+    how many times; 1 gives a view
+""",
+    'reshape':
+"""The values in the order of the tags under new axes; a view if x is contiguous, else a copy. Unlike torch it refuses to swap axes.
+
+Parameters
+----------
+tags
+    tags of the result
+shape
+    their sizes in that order; one may be -1
+sizes
+    or by name: a=2; one may be left out
+""",
+    'rms_norm':
+"""x over its root mean square along `tag`, times weight, plus residual.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the rows
+eps
+    added to the mean square
+weight
+    one factor per entry of the axis, tagged `tag`
+residual
+    added to the result; like x
+rope
+    (position tag, rope_table that spans `tag`): turns the result
+""",
+    'roll':
+"""An axis turned in a circle: entry i moves to i + shift, around the end.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to turn
+shift
+    how far forward; negative ones turn back
+""",
+    'roll_by':
+"""Every section along an axis turned in a circle by an offset of its own.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to turn
+offsets
+    how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+""",
+    'rope':
+"""Pairs of features turned by angles that grow with the position.
+
+A table for fewer features turns the first (in 'interleaved_tail' the last) and leaves the rest.
+
+Parameters
+----------
+x
+    any tags
+position
+    axis along which positions run
+feature
+    axis whose pairs turn
+source
+    a RopeTable, or theta
+mode
+    which features form a pair: 'half', 'interleaved' or 'interleaved_tail'
+positions
+    list or AxisRange; None: all of the table in order, or 0, 1, 2, ..
+""",
+    'rope_table':
+"""Sines and cosines for rope: of position / theta**(2i/dim) in f32, unless inv_freqs are given.
+
+Parameters
+----------
+positions
+    whole numbers, or an AxisRange
+dim
+    how many features turn, an even number; inv_freqs say it too
+theta
+    base of the wavelengths
+freq_factors
+    one number per pair by which its angles are divided
+inv_freqs
+    radians per position of each pair, in f64, instead of theta
+inverse
+    True: turn the other way
+""",
+    'round':
+"""The nearest whole number, the even one of two, in the type of x.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'router_topk':
+"""The k best experts of a row, ties to the lower, with their shares of the softmax. No gradient.
+
+Parameters
+----------
+x
+    scores of two axes
+tag
+    the last axis: experts
+k
+    how many experts per row
+normalize_selected
+    the chosen weights add up to 1
+""",
+    'rsqrt':
+"""1 / sqrt(x).
+
+Parameters
+----------
+x
+    any tags
+""",
+    'scatter':
+"""x with each entry of `source` written in its place; the last of several stays and has a gradient.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis the positions are along
+indices
+    i64 tensor, sizes of `source`
+source
+    what is written; tags of x, its sizes but along `tag`
+""",
+    'scatter_add':
+"""x with every entry of `source` added at its position; repeats accumulate in reading order.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis the positions are along
+indices
+    i64 tensor, sizes of `source`
+source
+    what is added; tags of x, its sizes but along `tag`
+""",
+    'segment_sum':
+"""Sums of neighbouring entries along `tag`; an empty segment gives 0.
+
+Unlike torch.segment_reduce it takes offsets, not lengths.
+
+Parameters
+----------
+x
+    any tags
+tag
+    the axis that holds the segments end to end; it keeps its name
+offsets
+    where each segment begins, and the size of the axis at the end
+""",
+    'select':
+"""One index of an axis, or of several; those axes go. A view.
+
+Parameters
+----------
+where
+    a tag and an index, or a dict {'row': -1}
+by_tag
+    or by name: row=-1, col=0; negative ones count from the end
+""",
+    'set_rows':
+"""x with the rows of `update` in place of these.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the rows
+indices
+    positions, each at most once
+update
+    like x with one entry per position
+""",
+    'set_slice':
+"""x with `update` in place of a range.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the range
+start
+    first position replaced
+update
+    like x, as long along `tag` as the range
+""",
+    'shift_by':
+"""Every section along an axis moved by an offset of its own; values fall off the end, `value` fills the gap.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to move along
+offsets
+    how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+value
+    what fills the gap
+""",
+    'sigmoid':
+"""1 / (1 + exp(-x)), exact on both sides.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'sign':
+"""1 above 0, -1 below. Unlike torch and NumPy, -0 keeps its sign, and unlike torch NaN stays NaN.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'silu':
+"""x sigmoid(x), also called swish (Elfwing et al. 2017).
+
+Parameters
+----------
+x
+    any tags
+""",
+    'sin':
+"""The sine of an angle in radians.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'situ':
+"""25 tanh(up / 25) * 4 tanh(gate / 4) sigmoid(gate): both sides bounded.
+
+Parameters
+----------
+up
+    any tags, real numbers: what passes
+gate
+    met by name: how much of it
+""",
+    'slice':
+"""A range of each named axis. A view; in a graph a step above 1 makes a copy.
+
+Parameters
+----------
+where
+    a dict {'row': slice(1, None)}
+by_tag
+    or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python, step at least 1
+""",
+    'snake':
+"""x + inv_b sin(alpha x)**2, channel by channel.
+
+Parameters
+----------
+x
+    two axes, channels last
+tag
+    the last axis: channels
+alpha
+    frequency of each channel
+inv_b
+    amplitude of each channel
+""",
+    'softcap':
+"""cap * tanh(x / cap): x where it is small, never beyond the limit.
+
+Parameters
+----------
+x
+    any tags, real numbers
+cap
+    the limit, a number above 0
+""",
+    'softmax':
+"""exp(x) / sum exp(x) along `tag`; a row of -inf gives NaN.
+
+The mask is added, not truth values. Unlike in `attention`, causal counts from the first key.
+
+Parameters
+----------
+x
+    scores, any tags
+tag
+    the axis whose shares add up to 1
+scale
+    a number that multiplies x before anything is added
+mask
+    added: 0 keeps, -inf removes; some of the axes of x; a constant
+max_bias
+    ALiBi: the mask times a slope for each head, 2**-max_bias the smallest
+head
+    the axis of heads, for max_bias and sinks
+sinks
+    a score more for each head, not in the result; or numbers; a constant
+causal
+    the axis of queries: query i sees entries 0 .. source_offset + i
+source_offset
+    how many entries come before the first query's own
+""",
+    'softplus':
+"""ln(1 + exp(x)), a smooth relu whose slope is sigmoid(x). Unlike torch, no beta and no threshold.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'sort':
+"""Sorted values and where they were. The order of equal values is not promised.
+
+Unlike torch, NaN is last in both directions.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to sort along
+descending
+    True: the largest first
+""",
+    'split':
+"""One axis as several; a view. Unlike torch.split, which cuts an axis into pieces.
+
+Parameters
+----------
+tag
+    axis to factor
+tags
+    names of its factors, outermost first
+shape
+    their sizes in that order; one may be -1
+sizes
+    or by name: head=4; one may be left out
+""",
+    'split_gated':
+"""One half of an axis gated by the other; the axis comes out half as long.
+
+Parameters
+----------
+x
+    any tags, real numbers
+name
+    'swiglu' (the first half is the gate) or 'glu' (the second half is)
+tag
+    the axis to halve
+out
+    its name in the result; None keeps it
+""",
+    'sqrt':
+"""The square root; NaN below 0, slope inf at 0.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'square':
+"""x times x.
+
+Parameters
+----------
+x
+    any tags
+""",
+    'squeeze':
+"""Without the named axes, which must have size 1; a view. Unlike torch, never without a name.
+
+Parameters
+----------
+x
+    any tags
+tags
+    axes of size 1 to drop
+""",
+    'stack':
+"""Tensors as the entries of a new axis.
+
+Parameters
+----------
+tensors
+    at least one; equal tags and sizes
+tag
+    name of the new axis
+index
+    its place among the axes; -1 is the end
+""",
+    'standardize':
+"""x less its mean, over its standard deviation, along `tag`; the variance of too few values is 0.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the rows
+ddof
+    the variance divides by n - ddof
+eps
+    keeps the divisor above 0
+eps_mode
+    then sqrt(var) + eps; 'inside_sqrt': sqrt(var + eps)
+valid_len
+    entries that count; the rest become 0 and get no gradient
+""",
+    'std':
+"""The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1.
+
+Parameters
+----------
+x
+    any tags, real numbers
+tags
+    axes along which the values vary; none means all
+ddof
+    0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+""",
+    'sub':
+"""x - other, broadcasting by name.
+
+Parameters
+----------
+x
+    any tags
+other
+    a tensor, met by name, or a number
+""",
+    'sum':
+"""The sum along the named axes, as exact along any axis; whole numbers and truth values add up in i64.
+
+Parameters
+----------
+x
+    any tags
+tags
+    axes to add up; none means all
+mask
+    tensor of truth values with the axes of x: what to add up
+empty
+    with a mask: the result where nothing is selected (0 if not given)
+""",
+    'swiglu':
+"""up * silu(gate). Many libraries put the gate first; here it is second.
+
+Parameters
+----------
+up
+    any tags, real numbers: what passes
+gate
+    met by name: how much of it
+""",
+    'take_along_axis':
+"""One entry along the axis for every entry of `indices`.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to pick along
+indices
+    i64 tensor with the tags of x, and its sizes but along `tag`
+""",
+    'tanh':
+"""The hyperbolic tangent.
+
+Parameters
+----------
+x
+    any tags, real numbers
+approximate
+    'none', or 'fast' for a ratio of polynomials
+""",
+    'to':
+"""A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0.
+
+Unlike torch, gradients of 16-bit values are f32.
+
+Parameters
+----------
+x
+    any tags
+dtype
+    number type wanted, e.g. 'bf16'
+""",
+    'topk':
+"""The k largest, falling, ties by position. Unlike torch, NaN and -inf are never placed.
+
+Slots left over are constants, -inf at position 0.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to choose along
+k
+    how many
+out
+    new name of the axis; None keeps it
+""",
+    'trace':
+"""The sum of the entries where two axes have the same index; whole numbers add up in i64.
+
+Parameters
+----------
+x
+    any tags
+a
+    an axis
+b
+    another, walked together with it
+""",
+    'tril':
+"""The lower triangle: 0 where col - row > offset. Unlike torch, of any two axes by name.
+
+Parameters
+----------
+x
+    any tags, two of them `row` and `col`
+row
+    the axis counted downwards
+col
+    the axis counted across
+offset
+    the diagonal it ends at: 0 the main one, 1 the one above; None keeps all
+""",
+    'triu':
+"""The upper triangle: 0 where col - row < offset. Unlike torch, of any two axes by name.
+
+Parameters
+----------
+x
+    any tags, two of them `row` and `col`
+row
+    the axis counted downwards
+col
+    the axis counted across
+offset
+    the diagonal it ends at: 0 the main one, 1 the one above; None keeps all
+""",
+    'unary':
+"""The function called `name` of x.
+
+Parameters
+----------
+x
+    any tags
+name
+    of a function of one number: 'relu', 'gelu_tanh', ...
+""",
+    'unbind':
+"""The entries of one axis as a list of tensors without it; views.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis to take apart
+""",
+    'unfold':
+"""What every window sees, one row each; taps row by row, channels fastest. Unlike torch, windows are rows and channels come last.
+
+Parameters
+----------
+x
+    'h w c', channels last; more axes in front pass through
+kernel
+    size of the window: rows and columns, or one number for both
+stride
+    steps from window to window, likewise
+padding
+    rows and columns of zeros on each side, likewise
+out
+    names of the two new axes
+""",
+    'uniform':
+"""Random numbers in [low, high).
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+low
+    least value
+high
+    bound that is not reached
+seed
+    same seed, same numbers; None: the next one of the process
+dtype
+    a real number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'upsample2x_nearest':
+"""Every pixel as a square of four.
+
+Parameters
+----------
+x
+    'h w c', channels last; more axes in front pass through
+""",
+    'var':
+"""The variance along the named axes. Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN.
+
+Parameters
+----------
+x
+    any tags, real numbers
+tags
+    axes along which the values vary; none means all
+ddof
+    0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+""",
+    'view_with_strides':
+"""Any walk over the values of x, checked to stay inside; a view. Unlike torch.as_strided, strides refer to x, not to memory behind it.
+
+Parameters
+----------
+x
+    any tags, contiguous
+tags
+    tags of the view
+shape
+    its sizes
+strides
+    values to step over, per axis; 0 repeats, negative walks back
+offset
+    where it begins
+""",
+    'where':
+"""x where the mask is true, else other. Unlike torch, values come first, and nothing is stretched.
+
+Parameters
+----------
+x
+    any tags; what is taken where the mask is true
+mask
+    bool, or real numbers read as "not 0"; tags and sizes of x
+other
+    what is taken elsewhere; a tensor like x, or a number
+""",
+    'yarn_inv_freqs':
+"""Radians per position of each pair after YaRN's stretch, f64, for rope_table(.., inv_freqs=..).
+
+The paper's factor on the scores is not in them.
+
+Parameters
+----------
+dim
+    how many features turn, an even number
+theta
+    base of the wavelengths
+factor
+    how many times longer the text may be; up to 1 changes nothing
+original_context
+    positions the model was trained for; 0 changes nothing
+""",
+    'zero_pad2d':
+"""A picture with zeros added at its edges, or with its edges cut.
+
+Parameters
+----------
+x
+    any tags, two of them a picture's
+h
+    tag of the height
+w
+    tag of the width
+padding
+    (left, right, top, bottom) or one number for all; negative ones cut
+""",
+    'zero_rows':
+"""x with these rows set to 0.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the rows
+indices
+    positions; repeats are fine
+""",
+    'zero_slice':
+"""x with a range set to 0.
+
+Parameters
+----------
+x
+    any tags
+tag
+    axis of the range
+start
+    first position
+length
+    how many
+""",
+    'zeros':
+"""A tensor of zeros.
+
+Parameters
+----------
+tags
+    names of the axes: 'row col'
+shape
+    sizes in that order, or by name
+dtype
+    number type
+sizes
+    sizes by name: row=2, col=3
+""",
+    'zeros_like':
+"""Zeros with the tags and sizes of x; a constant.
+
+Parameters
+----------
+x
+    gives tags, sizes and number type
+dtype
+    another number type
+""",
+    'Tensor.backward':
+"""Compute the gradient of this result in every leaf it depends on; leaves add it to what they have.
+
+Parameters
+----------
+grad
+    weight of each value of a result with several: tensor, array or nested list of the same sizes
+""",
+    'Tensor.graph':
+"""Draw the computation that made this tensor. Returns a graphviz graph; runs nothing and changes nothing.
+
+Parameters
+----------
+values
+    True: also range and mean of large tensors; False: none
+grads
+    True: for every tensor, with range and mean; False: none, and no dashed arrows
+time
+    what each operation took, if it was computed inside `with timed()`
+bytes
+    size of each tensor, and what each operation keeps for backward
+fold
+    draw a block that repeats once
+names
+    tensors to be named in the picture; those the caller has a variable for are named already
+""",
+    'Tensor.__and__':
+"""What Python calls for `x & y`.""",
+    'Tensor.__array__':
+"""What Python calls for `np.asarray(x)`.""",
+    'Tensor.__bool__':
+"""What Python calls for `bool(x)`.""",
+    'Tensor.__divmod__':
+"""What Python calls for `divmod(x)`.""",
+    'Tensor.__eq__':
+"""What Python calls for `x == y`.""",
+    'Tensor.__float__':
+"""What Python calls for `float(x)`.""",
+    'Tensor.__format__':
+"""What Python calls for `f'{x:.2f}'`.""",
+    'Tensor.__getitem__':
+"""What Python calls for `x['row', 2]`.""",
+    'Tensor.__iadd__':
+"""What Python calls for `x += y`.""",
+    'Tensor.__imul__':
+"""What Python calls for `x *= y`.""",
+    'Tensor.__index__':
+"""What Python calls for `list[x]`.""",
+    'Tensor.__int__':
+"""What Python calls for `int(x)`.""",
+    'Tensor.__invert__':
+"""What Python calls for `~x`.""",
+    'Tensor.__isub__':
+"""What Python calls for `x -= y`.""",
+    'Tensor.__iter__':
+"""What Python calls for `iter(x)`.""",
+    'Tensor.__itruediv__':
+"""What Python calls for `x /= y`.""",
+    'Tensor.__len__':
+"""What Python calls for `len(x)`.""",
+    'Tensor.__ne__':
+"""What Python calls for `x != y`.""",
+    'Tensor.__or__':
+"""What Python calls for `x | y`.""",
+    'Tensor.__pos__':
+"""What Python calls for `+x`.""",
+    'Tensor.__radd__':
+"""What Python calls for `y + x`.""",
+    'Tensor.__rand__':
+"""What Python calls for `y & x`.""",
+    'Tensor.__repr__':
+"""What Python calls for `repr(x)`.""",
+    'Tensor.__rfloordiv__':
+"""What Python calls for `y // x`.""",
+    'Tensor.__rmod__':
+"""What Python calls for `y % x`.""",
+    'Tensor.__rmul__':
+"""What Python calls for `y * x`.""",
+    'Tensor.__ror__':
+"""What Python calls for `y | x`.""",
+    'Tensor.__round__':
+"""What Python calls for `round(x)`.""",
+    'Tensor.__rpow__':
+"""What Python calls for `y ** x`.""",
+    'Tensor.__rsub__':
+"""What Python calls for `y - x`.""",
+    'Tensor.__rtruediv__':
+"""What Python calls for `y / x`.""",
+    'Tensor.__rxor__':
+"""What Python calls for `y ^ x`.""",
+    'Tensor.__setitem__':
+"""What Python calls for `x['row', 2] = y`.""",
+    'Tensor.__setstate__':
+"""What Python calls for `pickle.loads(b)`.""",
+    'Tensor.__xor__':
+"""What Python calls for `x ^ y`.""",
+}
