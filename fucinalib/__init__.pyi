@@ -648,7 +648,7 @@ def custom_vjp(fn: Callable[..., Any]) -> Callable[..., Tensor]:
     """An operation of your own: `fn` returns (array, tags, rules) like every op, and is not registered. (The vector-Jacobian product of JAX's custom_vjp.)"""
     ...
 def diag(x: Tensor, tags: _Tags) -> Tensor:
-    """A square matrix with x on its diagonal. Unlike torch.diag it never reads a diagonal; that is diagonal.
+    """A square matrix with x on its diagonal. Unlike torch.diag it reads none; that is diagonal.
 
     Parameters
     ----------
@@ -1162,7 +1162,7 @@ def index_select(x: Tensor, tag: _Tags, indices: Any, out: _Tags | None = None) 
     """
     ...
 def insert_axis(x: Tensor, tag: _Tags, index: int = 0) -> Tensor:
-    """A new axis of size 1; a view. Unlike torch's unsqueeze it is named; align_to places it by name as well.
+    """A new axis of size 1; a view. Unlike torch's unsqueeze it is named, and align_to places it by name.
 
     Parameters
     ----------
@@ -2140,7 +2140,7 @@ def roll_by(x: Tensor, tag: _Tags, offsets: Any) -> Tensor:
     tag
         axis to turn
     offsets
-        how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+        how far each section goes: a tensor with other tags of x, or one whole number
     """
     ...
 def rope(x: Tensor, position: _Tags, feature: _Tags, source: Any, mode: Literal['half', 'interleaved', 'interleaved_tail'] = 'half', positions: Any = None) -> Tensor:
@@ -2309,7 +2309,7 @@ def set_slice(x: Tensor, tag: _Tags, start: int, update: Tensor) -> Tensor:
     """
     ...
 def shift_by(x: Tensor, tag: _Tags, offsets: Any, value: float = 0.0) -> Tensor:
-    """Every section along an axis moved by an offset of its own; values fall off the end, `value` fills the gap.
+    """Every section along an axis moved by an offset of its own; values fall off, `value` fills the gap.
 
     Parameters
     ----------
@@ -2318,7 +2318,7 @@ def shift_by(x: Tensor, tag: _Tags, offsets: Any, value: float = 0.0) -> Tensor:
     tag
         axis to move along
     offsets
-        how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+        how far each section goes, as in roll_by
     value
         what fills the gap
     """

@@ -561,7 +561,7 @@ tag
     the axis to go along
 """,
     'diag':
-"""A square matrix with x on its diagonal. Unlike torch.diag it never reads a diagonal; that is diagonal.
+"""A square matrix with x on its diagonal. Unlike torch.diag it reads none; that is diagonal.
 
 Parameters
 ----------
@@ -1001,7 +1001,7 @@ out
     new name of the axis; None keeps it
 """,
     'insert_axis':
-"""A new axis of size 1; a view. Unlike torch's unsqueeze it is named; align_to places it by name as well.
+"""A new axis of size 1; a view. Unlike torch's unsqueeze it is named, and align_to places it by name.
 
 Parameters
 ----------
@@ -1898,7 +1898,7 @@ x
 tag
     axis to turn
 offsets
-    how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+    how far each section goes: a tensor with other tags of x, or one whole number
 """,
     'rope':
 """Pairs of features turned by angles that grow with the position.
@@ -2049,7 +2049,7 @@ update
     like x, as long along `tag` as the range
 """,
     'shift_by':
-"""Every section along an axis moved by an offset of its own; values fall off the end, `value` fills the gap.
+"""Every section along an axis moved by an offset of its own; values fall off, `value` fills the gap.
 
 Parameters
 ----------
@@ -2058,7 +2058,7 @@ x
 tag
     axis to move along
 offsets
-    how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+    how far each section goes, as in roll_by
 value
     what fills the gap
 """,

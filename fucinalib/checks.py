@@ -548,21 +548,21 @@ def is_whole(v):
 
 class whole(Check):
     "Whole numbers from `least` to `most`; or None, where `none` says what that means."
-    facts = 'least', 'most', 'kind', 'none'
-    least, most, kind, none = None, None, InvalidShape, ''
+    facts = 'least', 'most', 'kind', 'none', 'hint'
+    least, most, kind, none, hint = None, None, InvalidShape, '', ''      # hint: what else to tell
     def test(self, n):
         fine = ' and '.join([f'type({n}) is int'] + [f'{n} {sign} {end}' for sign, end in self.ends()])
         return f'{n} is None or {fine}' if self.none else fine
     def ends(self): return [(s, e) for s, e in (('>=', self.least), ('<=', self.most)) if e is not None]
     def range(self): return ' and '.join([f'{"at least" if s == ">=" else "at most"} {e}' for s, e in self.ends()])
     def say(self, n, given):
-        v = given[n]
-        no_gradient(n, v, f'{n}.item() is a number')
+        v, hint = given[n], f'; {self.hint}' * bool(self.hint)
+        no_gradient(n, v, f'{n}.item() is a number{hint}')
         if not is_whole(v):
             other = f', or None for {self.none}' if self.none else ''
-            raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}')
+            raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}{hint}')
         if any((operator.index(v) < e) if s == '>=' else (operator.index(v) > e) for s, e in self.ends()):
-            raise fault(self.kind, f'{n} is {brief(v, 5000)}', help=f'{n} is {self.range()}')
+            raise fault(self.kind, f'{n} is {brief(v, 5000)}', help=f'{n} is {self.range()}{hint}')
     def spoil(self, n, given):
         yield OptionTypeError, {n: 1.5}
         if self.least is not None: yield self.kind, {n: self.least - 1}

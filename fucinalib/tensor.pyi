@@ -587,7 +587,7 @@ class Tensor:
         """The same values, same memory, as a constant."""
         ...
     def diag(self, tags: _Tags) -> Tensor:
-        """A square matrix with x on its diagonal. Unlike torch.diag it never reads a diagonal; that is diagonal.
+        """A square matrix with x on its diagonal. Unlike torch.diag it reads none; that is diagonal.
 
         Parameters
         ----------
@@ -987,7 +987,7 @@ class Tensor:
         """
         ...
     def insert_axis(self, tag: _Tags, index: int = 0) -> Tensor:
-        """A new axis of size 1; a view. Unlike torch's unsqueeze it is named; align_to places it by name as well.
+        """A new axis of size 1; a view. Unlike torch's unsqueeze it is named, and align_to places it by name.
 
         Parameters
         ----------
@@ -1790,7 +1790,7 @@ class Tensor:
         tag
             axis to turn
         offsets
-            how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+            how far each section goes: a tensor with other tags of x, or one whole number
         """
         ...
     def rope(self, position: _Tags, feature: _Tags, source: Any, mode: Literal['half', 'interleaved', 'interleaved_tail'] = 'half', positions: Any = None) -> Tensor:
@@ -1938,7 +1938,7 @@ class Tensor:
         """Sizes in the order of the tags."""
         ...
     def shift_by(self, tag: _Tags, offsets: Any, value: float = 0.0) -> Tensor:
-        """Every section along an axis moved by an offset of its own; values fall off the end, `value` fills the gap.
+        """Every section along an axis moved by an offset of its own; values fall off, `value` fills the gap.
 
         Parameters
         ----------
@@ -1947,7 +1947,7 @@ class Tensor:
         tag
             axis to move along
         offsets
-            how far, for each section: a tensor with other tags of x, or one whole number per section in row-major order
+            how far each section goes, as in roll_by
         value
             what fills the gap
         """

@@ -454,3 +454,12 @@ def test_one_traceback():
     for call in (lambda: fl.relu('a'), lambda: X().sum(dim=0), lambda: X().sum('e')):
         with pytest.raises(fl.FucinaError) as e: call()
         assert e.value.__suppress_context__ or e.value.__context__ is None
+
+
+def test_hints_stand_in_every_message_of_a_word():
+    "What else there is to tell is told whatever is wrong with the value."
+    for word, bad in ((whole('n', least=1, hint='so it is'), (0, 'a', Tensor(1., '', requires_grad=True))),
+                      (number('n', least=1, hint='so it is'), (0, 'a', Tensor(1., '', requires_grad=True)))):
+        for value in bad:
+            with pytest.raises(fl.FucinaError, match='; so it is$'): word.say('n', {'n': value})
+    with pytest.raises(fl.OptionError, match='or neither; so it is$'): together('a b', 'so it is').say('a', {'a': 1, 'b': None})

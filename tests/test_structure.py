@@ -558,3 +558,15 @@ def test_refusals(i):
     kind, call = MISTAKES[i]
     with pytest.raises(kind, match='help:') as e: call(ROWS)
     assert isinstance(e.value, FucinaError)
+
+
+# ---- whole numbers of NumPy
+@pytest.mark.parametrize('kind', ['u1', 'i1', 'i8'])
+def test_short_whole_numbers_do_not_wrap(kind):
+    "A shift of np.uint8(3) is 3, and its negative is -3, not 253."
+    n = lambda v: np.dtype(kind).type(v)
+    x = C(np.arange(300.), 'd')
+    assert x.roll('d', n(3)).tolist() == x.roll('d', 3).tolist()
+    assert x.pad('d', n(3), n(2)).tolist() == x.pad('d', 3, 2).tolist()
+    assert x.repeat('d', n(100)).shape == (30000,)
+    assert fl.stack([x, x], 't', n(1)).tags == x.insert_axis('t', n(1)).tags == ('d', 't')

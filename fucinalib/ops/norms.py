@@ -24,7 +24,11 @@ def _as_rows(x, tag):
 def _row_sums(a): return np.add.reduce(a, axis=1, dtype='f8', keepdims=True).astype(a.dtype)
 
 # %% ../../nbs/20_norms.ipynb #0c6454fa
-def _eps(more=''): return number('eps', least=0, finite=False, kind=InvalidShape, hint='1e-6 is usual' + more)
+def _eps(more=''):
+    "What a norm asks of its `eps`."
+    return number('eps', least=0, finite=False, kind=InvalidShape, hint='1e-6 is usual' + more)
+
+
 EPS, EPS_FIRST = _eps(), _eps('; weights are given by name: weight=w')
 
 # %% ../../nbs/20_norms.ipynb #c93e44ba
@@ -58,7 +62,7 @@ def _read_rope(x, tag, rope, residual):
         help = 'x.rms_norm(tag, rope=rope) + residual, or (x.rms_norm(tag) + residual).rope(...)'
         raise fault(OptionError, 'residual and rope together', help)
     if not isinstance(rope, (tuple, list)) or len(rope) != 2 or not hasattr(rope[1], 'dim'):
-        raise fault(OptionError, 'rope is not a tag and a table', 
+        raise fault(OptionError, 'rope is not a tag and a table',
                     "rope=('seq', rope_table(AxisRange(n), dim))")
     (position, table), tag = rope, name_of(x, tag)
     n, d = x.shape[axis_of(x, position)], x.size(tag)
@@ -128,7 +132,7 @@ def _spread_back(g, y, root, s, count):
 
 # %% ../../nbs/20_norms.ipynb #df92cb5c
 @op('norms', needs=[real('x'), rank('x', 2, 'time channel', hint='a batch goes through one by one'),
-    last('tag', 'x', ranks=(2,)), whole('groups', least=1), EPS_FIRST, vector('weight bias', 'tag', of='x')])
+    last('tag', 'x', ranks=(2,)), whole('groups', least=1), EPS_FIRST, vector('weight bias', 'tag', 'x')])
 def group_norm(x:Tensor,            # two axes, channels last
                tag,                 # the last axis: channels
                groups,              # how many groups the channels form
