@@ -1,9 +1,11 @@
-"""The table: op, size, our time, how many times longer NumPy and torch take. The geometric mean of each family at the end."""
+"""The table: op, size, our time, how many times longer NumPy and torch take. The geometric mean
+of each family at the end."""
 import argparse, importlib, pkgutil
 from fucinalib import kernels               # before NumPy
 from . import harness
 
-FAMILIES = [m.name for m in pkgutil.iter_modules(importlib.import_module(__package__).__path__) if m.name not in ('harness', '__main__')]
+FAMILIES = [m.name for m in pkgutil.iter_modules(importlib.import_module(__package__).__path__)
+            if m.name not in ('harness', '__main__')]
 
 
 def times(r): return '' if r is None else f'{r:.2f}x'
@@ -18,7 +20,8 @@ def main():
     parse.add_argument('families', nargs='*', metavar='family', help='one or more of: ' + ' '.join(FAMILIES))
     parse.add_argument('--op', help='only operations whose name contains this')
     parse.add_argument('--threads', type=int, default=2)
-    parse.add_argument('--rounds', type=int, default=harness.ROUNDS, help='turns of each rival; more when the machine is busy')
+    parse.add_argument('--rounds', type=int, default=harness.ROUNDS,
+                       help='turns of each rival; more when the machine is busy')
     given = parse.parse_args()
     unknown = set(given.families) - set(FAMILIES)
     if unknown: parse.error(f'no family {" ".join(sorted(unknown))}; there are {" ".join(FAMILIES)}')
@@ -27,7 +30,8 @@ def main():
     kernels.set_num_threads(given.threads)
     if torch: torch.set_num_threads(given.threads)
 
-    print(f'{kernels.current_backend()} kernels, {given.threads} threads, torch {torch.__version__ if torch else "is not installed"}')
+    print(f'{kernels.current_backend()} kernels, {given.threads} threads, torch '
+          f'{torch.__version__ if torch else "is not installed"}')
     print('numpy, torch: how many times longer they take\n')
     print(line('', 'size', 'ours', 'numpy', 'torch', ''))
     summary = []

@@ -16,7 +16,9 @@ def cases(torch):
             def both(): leaves[0].attention(*leaves[1:], mask=mask).backward(g)
             def numpy():
                 with fl.use_backend('numpy'): both()
-            def sdpa(): return torch.nn.functional.scaled_dot_product_attention(*[t.transpose(0, 1)[None] for t in theirs], is_causal=mask == 'causal')
+            def sdpa():
+                return torch.nn.functional.scaled_dot_product_attention(
+                    *[t.transpose(0, 1)[None] for t in theirs], is_causal=mask == 'causal')
             def sdpa_forward():
                 with torch.no_grad(): return sdpa()
             def sdpa_both(): torch.autograd.grad(sdpa()[0].transpose(0, 1).reshape(n, -1), theirs, torch.from_numpy(g))

@@ -14,13 +14,18 @@ def cases(torch):
         u, v, lu, lv = *both(torch, up, gate), *both(torch, up, gate, grad=True)
         for name in ('glu', 'swiglu', 'geglu'):
             ours, back, act = getattr(k, name), k.table[name + '_backward'], torch and acts[name]
-            yield Case(name, n, lambda: ours(up, gate), lambda: k.table[name].twin(up, gate), torch and (lambda: u * act(v)))
-            yield Case(name + ' backward', n, lambda: back.call(g, up, gate), lambda: back.twin(g, up, gate), torch and backward(torch, lambda x, y: x * act(y), (lu, lv), g))
+            yield Case(name, n, lambda: ours(up, gate), lambda: k.table[name].twin(up, gate),
+                       torch and (lambda: u * act(v)))
+            yield Case(name + ' backward', n, lambda: back.call(g, up, gate),
+                       lambda: back.twin(g, up, gate),
+                       torch and backward(torch, lambda x, y: x * act(y), (lu, lv), g))
     for rows, width in SHAPES:
         x, g = normal(rows, 2, width // 2), normal(rows, width // 2, seed=1)
         t, leaf = *both(torch, x.reshape(rows, width)), *both(torch, x.reshape(rows, width), grad=True)
         halves = torch and dict(glu=F.glu, swiglu=lambda x: F.silu(x[:, :width // 2]) * x[:, width // 2:])
         for name in ('glu', 'swiglu'):
             ours, back, f = getattr(k, 'split_' + name), k.table[f'split_{name}_backward'], torch and halves[name]
-            yield Case('split ' + name, f'{rows} x {width}', lambda: ours(x), lambda: k.table['split_' + name].twin(x), torch and (lambda: f(t)))
-            yield Case(f'split {name} backward', f'{rows} x {width}', lambda: back.call(g, x), lambda: back.twin(g, x), torch and backward(torch, f, (leaf,), g))
+            yield Case('split ' + name, f'{rows} x {width}', lambda: ours(x),
+                       lambda: k.table['split_' + name].twin(x), torch and (lambda: f(t)))
+            yield Case(f'split {name} backward', f'{rows} x {width}', lambda: back.call(g, x),
+                       lambda: back.twin(g, x), torch and backward(torch, f, (leaf,), g))

@@ -1,8 +1,9 @@
-"""Times by turns: each rival gets a few calls, then the next, again and again, so that a busy minute of the machine meets them all.
+"""Times by turns: each rival gets a few calls, then the next, again and again, so that a busy
+minute of the machine meets them all.
 
-Of all its calls the lower quartile counts: that is the median of a quiet machine, and still a time of the program itself when half of
-the calls had to wait for a processor that something else held.
-"""
+Of all its calls the lower quartile counts: that is the median of a quiet machine, and still a
+time of the program itself when half of the calls had to wait for a processor that something else
+held."""
 import time
 from dataclasses import dataclass
 from typing import Callable, Optional
@@ -23,7 +24,8 @@ class Case:
     ours: Callable
     numpy: Optional[Callable] = None
     torch: Optional[Callable] = None
-    parts: tuple = ()                       # calls of which ours consists: taking turns should not cost more than their sum
+    # calls of which ours consists: taking turns should not cost more than their sum
+    parts: tuple = ()
 
 
 def interrupted():
@@ -61,10 +63,14 @@ def measure(rivals, rounds=ROUNDS):
 
 
 def compare(case, rounds=ROUNDS):
-    "Seconds of ours, how many times longer NumPy and torch take, and ours over the sum of its parts (None where there is no such thing)."
-    rivals = {name: f for name in ('ours', 'numpy', 'torch') if (f := getattr(case, name))} | dict(enumerate(case.parts))
+    """Seconds of ours, how many times longer NumPy and torch take, and ours over the sum of its
+    parts (None where there is no such thing)."""
+    rivals = ({name: f for name in ('ours', 'numpy', 'torch') if (f := getattr(case, name))}
+              | dict(enumerate(case.parts)))
     t = measure(rivals, rounds)
-    return t['ours'], *(t[name] / t['ours'] if name in t else None for name in ('numpy', 'torch')), t['ours'] / sum(t[i] for i in range(len(case.parts))) if case.parts else None
+    return (t['ours'],
+            *(t[name] / t['ours'] if name in t else None for name in ('numpy', 'torch')),
+            t['ours'] / sum(t[i] for i in range(len(case.parts))) if case.parts else None)
 
 
 def geomean(ratios):
@@ -77,7 +83,8 @@ def normal(*shape, seed=0): return np.random.default_rng(seed).standard_normal(s
 
 def both(torch, *arrays, grad=False):
     "The arrays as torch tensors that share their memory; with `grad` those of real numbers ask for gradients."
-    return [torch.from_numpy(a).requires_grad_(grad and a.dtype == np.float32) for a in arrays] if torch else [None] * len(arrays)
+    return [torch.from_numpy(a).requires_grad_(grad and a.dtype == np.float32)
+            for a in arrays] if torch else [None] * len(arrays)
 
 
 def backward(torch, f, inputs, g):
@@ -89,7 +96,8 @@ def backward(torch, f, inputs, g):
 
 
 def there_and_back(f, *leaves, g=None):
-    "A call that computes f(*leaves) and the gradients of the leaves, ours or torch's; g is the gradient of a result of several numbers."
+    """A call that computes f(*leaves) and the gradients of the leaves, ours or torch's; g is the
+    gradient of a result of several numbers."""
     def run():
         for p in leaves: p.grad = None
         f(*leaves).backward(*[] if g is None else [g])

@@ -13,7 +13,13 @@ def cases(torch):
         said = ' x '.join(map(str, shape))
         for at, tags, axis in (('rows', ('col',), 1), ('columns', ('row',), 0), ('all', (), None)):
             d = () if axis is None else (axis,)
-            yield Case(f'sum {at}', said, lambda: x.sum(*tags, mask=m), lambda: np.sum(np.where(keep, a, np.float32(0)), axis), torch and (lambda: torch.where(tm, tx, 0.).sum(*d)))
-            yield Case(f'mean {at}', said, lambda: x.mean(*tags, mask=m), lambda: np.sum(np.where(keep, a, np.float32(0)), axis) / np.count_nonzero(keep, axis),
-                       torch and (lambda: torch.where(tm, tx, 0.).sum(*d) / tm.sum(*d)))
-            yield Case(f'max {at}', said, lambda: x.max(*tags, mask=m), lambda: np.max(np.where(keep, a, np.float32(-np.inf)), axis), torch and (lambda: torch.where(tm, tx, -torch.inf).amax(d)))
+            yield Case(f'sum {at}', said, lambda: x.sum(*tags, mask=m),
+                       lambda: np.sum(np.where(keep, a, np.float32(0)), axis),
+                       torch and (lambda: torch.where(tm, tx, 0.).sum(*d)))
+            yield Case(
+                f'mean {at}', said, lambda: x.mean(*tags, mask=m),
+                lambda: np.sum(np.where(keep, a, np.float32(0)), axis) / np.count_nonzero(keep, axis),
+                torch and (lambda: torch.where(tm, tx, 0.).sum(*d) / tm.sum(*d)))
+            yield Case(f'max {at}', said, lambda: x.max(*tags, mask=m),
+                       lambda: np.max(np.where(keep, a, np.float32(-np.inf)), axis),
+                       torch and (lambda: torch.where(tm, tx, -torch.inf).amax(d)))

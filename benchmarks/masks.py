@@ -17,12 +17,15 @@ def cases(torch):
         yield Case('isfinite', n, lambda: x.isfinite(), None, torch and (lambda: torch.isfinite(ta)))
         yield Case('logical_and', n, lambda: p.logical_and(q), None, torch and (lambda: torch.logical_and(tm, to)))
         yield Case('all', n, lambda: p.all(), None, torch and (lambda: tm.all()))
-        yield Case('where', n, lambda: k.where(m, a, b), lambda: np.where(m, a, b), torch and (lambda: torch.where(tm, ta, tb)))
-        yield Case('masked_fill', n, lambda: k.fill(m, a, 0.), lambda: np.where(m, np.float32(0), a), torch and (lambda: ta.masked_fill(tm, 0.)))
+        yield Case('where', n, lambda: k.where(m, a, b), lambda: np.where(m, a, b),
+                   torch and (lambda: torch.where(tm, ta, tb)))
+        yield Case('masked_fill', n, lambda: k.fill(m, a, 0.), lambda: np.where(m, np.float32(0), a),
+                   torch and (lambda: ta.masked_fill(tm, 0.)))
         side = int(n ** .5)
         s = a[:side * side].reshape(1, side, side)
         ts, = both(torch, s)
-        yield Case('tril', f'{side} x {side}', lambda: k.band_part(s, side, 0), lambda: k.table['band_part'].twin(s, side, 0), torch and (lambda: torch.tril(ts)))
+        yield Case('tril', f'{side} x {side}', lambda: k.band_part(s, side, 0),
+                   lambda: k.table['band_part'].twin(s, side, 0), torch and (lambda: torch.tril(ts)))
         c, tc = Tensor(m[:side * side].reshape(side, side), 'row col'), torch and tm[:side * side].reshape(side, side)
         yield Case('any row', f'{side} x {side}', lambda: c.any('row'), None, torch and (lambda: tc.any(0)))
         yield Case('any col', f'{side} x {side}', lambda: c.any('col'), None, torch and (lambda: tc.any(1)))

@@ -8,7 +8,8 @@ import fucinalib as fl
 from fucinalib import kernels as k
 from .harness import Case, both, normal
 
-BATCHES = ((8, 64, 256), (256, 256)), ((32, 128, 64), (32, 64, 128)), ((16, 512, 512), (512, 512)), ((1, 2048, 512), (512, 2048))
+BATCHES = (((8, 64, 256), (256, 256)), ((32, 128, 64), (32, 64, 128)),
+           ((16, 512, 512), (512, 512)), ((1, 2048, 512), (512, 2048)))
 WEIGHTS = (576, 576), (1536, 576), (4096, 4096)
 FORMATS = 'q8_0', 'q4_0', 'q4_1', 'q5_0', 'q4_k', 'q5_k', 'q6_k'
 
@@ -33,27 +34,33 @@ def cases(torch):
         x, y = normal(*a), normal(*b, seed=1)
         tx, ty = both(torch, x, y)
         u, v = fl.Tensor(x, 'b m k'), fl.Tensor(y, 'b k n' if y.ndim == 3 else 'k n')
-        yield Case('matmul', ' x '.join(map(str, a)), lambda: u.matmul(v, 'b m n'), lambda: np.matmul(x, y), torch and (lambda: torch.matmul(tx, ty)))
+        yield Case('matmul', ' x '.join(map(str, a)), lambda: u.matmul(v, 'b m n'),
+                   lambda: np.matmul(x, y), torch and (lambda: torch.matmul(tx, ty)))
     for n, m in WEIGHTS:
         w = normal(n, m) * np.float32(.05)
         tw, = both(torch, w)
         eight, plain = dynamic(torch, w) if torch else None, fl.Tensor(w, 'out in')
-        dense, small = plain.pack(), {name: blocks(name, w) for name in FORMATS if m % fl.block_formats[name].elems == 0}
+        dense = plain.pack()
+        small = {name: blocks(name, w) for name in FORMATS if m % fl.block_formats[name].elems == 0}
         for rows in (1, 4, 128):
             a = normal(rows, m, seed=1)
             x, size = fl.Tensor(a, 'row in'), f'{rows} x {n} x {m}'
             tx, = both(torch, a)
-            yield Case('packed f32', size, lambda: x.dot(dense, 'in'), lambda: a @ w.T, torch and (lambda: torch.nn.functional.linear(tx, tw)))
+            yield Case('packed f32', size, lambda: x.dot(dense, 'in'), lambda: a @ w.T,
+                       torch and (lambda: torch.nn.functional.linear(tx, tw)))
             for name, q in small.items():
                 yield Case(f'dot {name}', size, lambda: x.dot(q, 'in'), lambda: a @ w.T, torch and (lambda: eight(tx)))
                 if name not in ('q8_0', 'q4_k', 'q6_k'): continue
                 p = q.pack()
-                yield Case(f'packed {name}', size, lambda: x.dot(p, 'in'), lambda: a @ w.T, torch and (lambda: eight(tx)))
+                yield Case(f'packed {name}', size, lambda: x.dot(p, 'in'), lambda: a @ w.T,
+                           torch and (lambda: eight(tx)))
         if m % 256 == 0:
             x = fl.Tensor(normal(128, m), 'row in')
             tx, = both(torch, x.data)
             yield Case('ternary', f'128 x {n} x {m}', lambda: x.dot_ternary(plain, 'in'), None,
-                       torch and (lambda: tx @ ((tw / (d := tw.abs().mean().clamp(min=1e-5))).round().clamp(-1, 1) * d).T))
+                       torch and (lambda: tx @ (
+                                      (tw / (d := tw.abs().mean().clamp(min=1e-5))).round().clamp(-1, 1)
+                                      * d).T))
     for name in FORMATS:
         f = fl.block_formats[name]
         b = np.resize(f.write(normal(1 << 14).reshape(-1, f.elems)), ((1 << 20) // f.elems, f.bytes))

@@ -14,9 +14,14 @@ def cases(torch):
         t, cos, sin = both(torch, x, np.concatenate([c, c], 1)[:, None], np.concatenate([s, s], 1)[:, None])
         turn = torch and torch.complex(*both(torch, c.copy(), s.copy()))[:, None]
         halves = torch and (lambda: t * cos + torch.cat((-t[..., d // 2:], t[..., :d // 2]), -1) * sin)
-        pairs = torch and (lambda: torch.view_as_real(torch.view_as_complex(t.reshape(n, heads, -1, 2)) * turn).flatten(-2))
+        pairs = torch and (lambda: torch.view_as_real(
+                               torch.view_as_complex(t.reshape(n, heads, -1, 2)) * turn).flatten(-2))
         size = f'{n} x {heads} x {d}'
-        yield Case('rope half', size, lambda: k.rope_half(x, c, s, 1.), lambda: k.table['rope_half'].twin(x, c, s, 1.), halves)
-        yield Case('rope interleaved', size, lambda: k.rope_pairs(x, c, s, 0, 1.), lambda: k.table['rope_pairs'].twin(x, c, s, 0, 1.), pairs)
+        yield Case('rope half', size, lambda: k.rope_half(x, c, s, 1.),
+                   lambda: k.table['rope_half'].twin(x, c, s, 1.), halves)
+        yield Case('rope interleaved', size, lambda: k.rope_pairs(x, c, s, 0, 1.),
+                   lambda: k.table['rope_pairs'].twin(x, c, s, 0, 1.), pairs)
     x, r = normal(2048, 16, 64), rope_table(AxisRange(2048), 32)
-    yield Case('rope half, partial', '2048 x 16 x 32/64', lambda: k.rope_half(x, r.cos.data, r.sin.data, -1.), lambda: k.table['rope_half'].twin(x, r.cos.data, r.sin.data, -1.))
+    yield Case('rope half, partial', '2048 x 16 x 32/64',
+               lambda: k.rope_half(x, r.cos.data, r.sin.data, -1.),
+               lambda: k.table['rope_half'].twin(x, r.cos.data, r.sin.data, -1.))

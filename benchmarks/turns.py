@@ -1,4 +1,5 @@
-"""Products, in BLAS's threads, and kernels, in OpenMP's, by turns: what one library's idle threads cost the other. See fucinalib/_before_numpy.py."""
+"""Products, in BLAS's threads, and kernels, in OpenMP's, by turns: what one library's idle
+threads cost the other. See fucinalib/_before_numpy.py."""
 import numpy as np
 import fucinalib as fl
 from fucinalib import kernels as k
@@ -23,14 +24,19 @@ def learn(x, w, v, labels):
 
 
 def cases(torch):
-    for size, n, shape in (('512^2, 10^6', 512, (1000, 1000)), ('512^2, 40000', 512, (200, 200)), ('128^2, 40000', 128, (200, 200))):
+    for size, n, shape in (('512^2, 10^6', 512, (1000, 1000)),
+                           ('512^2, 40000', 512, (200, 200)),
+                           ('128^2, 40000', 128, (200, 200))):
         a, x = normal(n, n), normal(*shape)
         ta, tx = both(torch, a, x)
         product, kernel = lambda a=a: a @ a, lambda x=x: k.softmax_last(x)
-        yield Case('product, softmax', size, after_each_other(product, kernel), after_each_other(product, lambda x=x: softmax(x)),
-                   torch and after_each_other(lambda: ta @ ta, lambda: torch.softmax(tx, 1)), parts=(product, kernel))
+        yield Case('product, softmax', size, after_each_other(product, kernel),
+                   after_each_other(product, lambda x=x: softmax(x)),
+                   torch and after_each_other(lambda: ta @ ta, lambda: torch.softmax(tx, 1)),
+                   parts=(product, kernel))
         yield Case('product, 3 softmax', size, after_each_other(product, kernel, kernel, kernel), None,
-                   torch and after_each_other(lambda: ta @ ta, *[lambda: torch.softmax(tx, 1)] * 3), parts=(product, kernel, kernel, kernel))
+                   torch and after_each_other(lambda: ta @ ta, *[lambda: torch.softmax(tx, 1)] * 3),
+                   parts=(product, kernel, kernel, kernel))
     for hidden in (64, 1024):
         x, w, v = normal(64, 64), normal(64, hidden), normal(hidden, 10)
         labels = np.random.default_rng(0).integers(0, 10, 64)
