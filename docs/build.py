@@ -1,5 +1,6 @@
-"""The site, in one command: `python docs/build.py` runs nbs/ and tutorials/ and renders them, the API and the appendices
-into docs/_build/html, where index.html opens without a server or a network.
+"""The site, in one command: `python docs/build.py` runs nbs/ and tutorials/ and renders them, the
+API and the appendices into docs/_build/html, where index.html opens without a server or a
+network.
 
 Notebooks run two at a time; one whose code and library are unchanged since its last good run is not run again.
 """
@@ -14,10 +15,14 @@ from notebooks import RENDERER, Wrong, load, settled
 
 PARTS = [(0, 'I. Values with names'), (10, 'II. The operation library'), (30, 'III. Learning machines'),
          (40, 'IV. Language'), (50, 'V. Out in the world')]
-# directives that say how a cell appears -> MyST-NB cell tags; export, exercise and timing are tags of our own, styled in custom.css
-TAGS = {'hide': 'remove-cell', 'include: false': 'remove-cell', 'hide_input': 'remove-input', 'echo: false': 'remove-input',
-        'hide_output': 'remove-output', 'output: false': 'remove-output', 'code-fold: true': 'hide-input',
-        'solution': 'hide-input', 'export': 'export', 'exporti': 'export', 'exports': 'export', 'exercise': 'exercise', 'timing': 'timing'}
+# directives that say how a cell appears -> MyST-NB cell tags; export, exercise and timing are tags
+# of our own, styled in custom.css
+TAGS = {'hide': 'remove-cell', 'include: false': 'remove-cell', 'hide_input': 'remove-input',
+        'echo: false': 'remove-input',
+        'hide_output': 'remove-output', 'output: false': 'remove-output',
+        'code-fold: true': 'hide-input',
+        'solution': 'hide-input', 'export': 'export', 'exporti': 'export', 'exports': 'export',
+        'exercise': 'exercise', 'timing': 'timing'}
 META = {'kernelspec': {'name': 'python3', 'display_name': 'Python 3', 'language': 'python'},
         'language_info': {'name': 'python', 'pygments_lexer': 'ipython3'}}
 SKIP = {'eval: false', 'slow', 'notest'}  # not run here: the committed output stays
@@ -55,7 +60,8 @@ def execute(path, nb, libhash):
     if kept.exists(): return json.loads(kept.read_text()), None, 0.
     run, err, t0 = nbformat.reads(json.dumps(nb), 4), None, time.time()
     for c in run.cells:
-        if c.cell_type == 'code' and SKIP & set(directives(c)): c.metadata.setdefault('tags', []).append('skip-execution')
+        if c.cell_type == 'code' and SKIP & set(directives(c)):
+            c.metadata.setdefault('tags', []).append('skip-execution')
     client = NotebookClient(run, kernel_name='python3', timeout=600, resources={'metadata': {'path': str(path.parent)}},
                             extra_arguments=['--InlineBackend.figure_format=retina'])
     try: client.execute(stderr=subprocess.DEVNULL)
@@ -96,14 +102,17 @@ def prepare(nb, folder, name):
     api = f'api/{mod.replace(".", "_")}.rst' if mod else 'none'
     line = f'Source of [`fucinalib.{mod}`](../{api}). ' if (SRC/api).exists() else ''
     chapter = f'Chapter {n}. ' if (n := number(folder, name)) else ''
-    meta = dict(cell_type='markdown', metadata={}, source=f'{{.runline}}\n{chapter}{line}Run it: `make lab`, then open `work/{where}`')
+    meta = dict(cell_type='markdown',
+                metadata={},
+                source=f'{{.runline}}\n{chapter}{line}Run it: `make lab`, then open `work/{where}`')
     at = 1 if cells and re.match(r'#\s', source(cells[0])) else 0
     cells = [{k: v for k, v in c.items() if k != 'id'} for c in cells[:at] + [meta] + cells[at:]]
     return dict(cells=cells, metadata=META, nbformat=4, nbformat_minor=4)
 
 
 # ---- what the pages need that is not ours: fetched once by package name, kept under .cache/docs/assets
-MATHJAX = 'd4295dc33744836935c1399feece5159577b34c5c8ffb9f1c6324cd82e03a882'  # sha256 of tex-svg.js 3.2.2, whoever ships it
+# sha256 of tex-svg.js 3.2.2, whoever ships it
+MATHJAX = 'd4295dc33744836935c1399feece5159577b34c5c8ffb9f1c6324cd82e03a882'
 FONTS = [('Source Serif 4', 'source-serif-4', 'normal'), ('Source Serif 4', 'source-serif-4', 'italic'),
          ('Source Sans 3', 'source-sans-3', 'normal'), ('Source Code Pro', 'source-code-pro', 'normal')]
 
@@ -116,7 +125,9 @@ def from_package(command, member):
 
 def npm(package, member): return from_package(['npm', 'pack', '--silent', package], f'package/{member}')
 def pypi(package, member):
-    return from_package([sys.executable, '-m', 'pip', 'download', '-q', '--no-deps', '--only-binary', ':all:', package], member)
+    return from_package(
+        [sys.executable, '-m', 'pip', 'download', '-q', '--no-deps', '--only-binary', ':all:', package],
+        member)
 
 def mathjax():
     "One file: its SVG output needs no fonts, which some browsers refuse to load from disk."
@@ -170,7 +181,9 @@ def api_pages(chapters):
         text = [full, '='*len(full), '', doc, '']
         if m in told: text += [f':doc:`/{told[m][0]}/{told[m][1]}` is the source of this module and explains it.', '']
         if example := next((n for n, _ in names if n in ops), None):
-            text += [f'An operation is also a method of its first operand: ``fl.{example}(x, ...)`` is ``x.{example}(...)``.', '']
+            text += [f'An operation is also a method of its first operand: ``fl.{example}(x, '
+                     f'...)`` is ``x.{example}(...)``.',
+                     '']
         if any(n == 'Tensor' for n, _ in names):
             text += ['A tensor has every operation as a method too: :doc:`/appendix/op-table` lists them.', '']
         text += ['.. currentmodule:: fucinalib', '', '.. autosummary::', '   :nosignatures:', '']
@@ -178,7 +191,8 @@ def api_pages(chapters):
         for n, o in names:
             if inspect.isclass(o):
                 skip = ', '.join(sorted(k for k in vars(o) if k in ops or k.startswith('_')))
-                text += [f'.. autoclass:: {n}', '   :members:'] + ([f'   :exclude-members: {skip}'] if skip else []) + ['']
+                text += [f'.. autoclass:: {n}', '   :members:'] + ([f'   :exclude-members: {skip}']
+                                                                   if skip else []) + ['']
             else: text += [f'.. autofunction:: {n}', '']
         write(SRC/'api'/f'{m.replace(".", "_")}.rst', '\n'.join(text))
         names_of = ' '.join(f'{{py:obj}}`{n} <fucinalib.{n}>`' for n, _ in names)
@@ -231,22 +245,25 @@ def write_texts(html):
     for f in html.rglob('*.html'):
         article = BeautifulSoup(f.read_text(), 'html.parser').find('article')
         if '_modules' in f.parts or not article: continue
-        for junk in article.select('script, style, .headerlink, .prev-next-area, svg, .runline, div.math'): junk.decompose()
+        for junk in article.select('script, style, .headerlink, .prev-next-area, svg, .runline, div.math'):
+            junk.decompose()
         texts[f.relative_to(html).as_posix()] = ' '.join(article.get_text().split())
     (html/'_static'/'texts.js').write_text('window.TEXTS = ' + json.dumps(texts))
 
 def loads_from_outside(html):
     "Everything in the built pages that a browser would fetch from a server just to show them."
     far = r'(?:https?:)?//'
-    pat = re.compile(rf'<(?:script|img|iframe|source|video)[^>]*\ssrc="{far}[^"]+|<link(?![^>]*rel="(?:canonical|author|license)")'
-                     rf'[^>]*href="{far}[^"]+|@import[^;]*{far}[^;]+|url\(["\']?{far}[^)]+')
+    pat = re.compile(
+        rf'<(?:script|img|iframe|source|video)[^>]*\ssrc="{far}[^"]+|<link(?![^>]*rel="(?:canonical|author|license)")'
+        rf'[^>]*href="{far}[^"]+|@import[^;]*{far}[^;]+|url\(["\']?{far}[^)]+')
     return sorted({f'{f.relative_to(html)}: {m[0][:120]}' for f in html.rglob('*') if f.suffix in ('.html', '.css')
                    for m in pat.finditer(f.read_text(errors='ignore'))})
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument('--committed', action='store_true', help='show the committed outputs; run only notebooks without any')
+    ap.add_argument('--committed', action='store_true',
+                    help='show the committed outputs; run only notebooks without any')
     ap.add_argument('--strict', action='store_true', help='exit 1 when Sphinx warned')
     ap.add_argument('--extra', metavar='DIR', help='render the notebooks of one more folder, to try a draft')
     args = ap.parse_args(); t0 = time.time()
@@ -266,7 +283,10 @@ def main():
         folder, path, nb = book
         if args.committed and any(c.get('outputs') for c in nb['cells']): return book
         nb, err, sec = execute(path, nb, libhash)
-        if sec: print(f'docs: ran {folder}/{path.name} in {sec:.0f} s' + (f', FAILED: {err}' if err else ''), flush=True)
+        if sec:
+            print(f'docs: ran {folder}/{path.name} in {sec:.0f} s'
+                  + (f', FAILED: {err}' if err else ''),
+                  flush=True)
         if err: failed.append(path.name)
         return folder, path, nb
     with ThreadPoolExecutor(2) as pool: books = list(pool.map(run, books))
@@ -281,9 +301,12 @@ def main():
     landing_page([(f, p.stem, title(nb, p.stem), subtitle(nb)) for f, p, nb in books], api, appendix, pages.picture())
 
     OUT.mkdir(exist_ok=True)
-    sphinx = subprocess.run([sys.executable, '-m', 'sphinx', '-b', 'html', '-q', '-j', '2', '-c', DOCS, '-d', OUT/'doctrees',
-                             SRC, OUT/'html'], capture_output=True, text=True)
-    warnings = [re.sub(r'\x1b\[[0-9;]*m', '', s).replace(f'{SRC}/', '') for s in sphinx.stderr.splitlines() if s.strip()]
+    sphinx = subprocess.run([sys.executable, '-m', 'sphinx', '-b', 'html', '-q', '-j', '2', '-c',
+                             DOCS, '-d', OUT/'doctrees',
+                             SRC, OUT/'html'],
+                            capture_output=True, text=True)
+    warnings = [re.sub(r'\x1b\[[0-9;]*m', '', s).replace(f'{SRC}/', '')
+                for s in sphinx.stderr.splitlines() if s.strip()]
     for w in warnings: print('sphinx:', w)
     if not sphinx.returncode: write_texts(OUT/'html')
     problems = [f'{f} failed' for f in failed] + pages.PROBLEMS

@@ -1,8 +1,7 @@
 """Appendix pages made from the library itself: each function returns Markdown and becomes a page of the site.
 
-Write one: `@page('slug', 'Title')` over a function that returns Markdown. It runs when the site is built; if it fails, the
-build goes on and says so at the end.
-"""
+Write one: `@page('slug', 'Title')` over a function that returns Markdown. It runs when the site
+is built; if it fails, the build goes on and says so at the end."""
 import ast, html, re
 from functools import cache
 from pathlib import Path
@@ -46,11 +45,13 @@ def by_family():
 def chapters_of(ops):
     "Links to the chapters that explain these operations."
     mods = {o.module for o in ops}
-    return ', '.join(f'[{title}](../{folder}/{stem}.ipynb)' for folder, stem, title, mod in CHAPTERS if f'fucinalib.{mod}' in mods)
+    return ', '.join(f'[{title}](../{folder}/{stem}.ipynb)'
+                     for folder, stem, title, mod in CHAPTERS if f'fucinalib.{mod}' in mods)
 
 
 def stored():
-    "Operation -> (cases, largest difference) beside the stored results of torch, or of NumPy and plain loops where torch has no such operation."
+    """Operation -> (cases, largest difference) beside the stored results of torch, or of NumPy
+    and plain loops where torch has no such operation."""
     import sys
     import numpy as np
     if (tests := str(ROOT/'tests')) not in sys.path: sys.path.append(tests)
@@ -61,7 +62,9 @@ def stored():
         for name, c in parity.cases(family).items():
             if c.live: continue
             mine, right = np.asarray(c.ours(c.seed)[0].data, 'f8'), np.asarray(kept[name][0], 'f8')
-            with np.errstate(all='ignore'): off = np.where((mine == right) | np.isnan(mine) & np.isnan(right), 0, np.abs(mine - right)).max(initial=0)
+            with np.errstate(all='ignore'):
+                off = np.where((mine == right) | np.isnan(mine) & np.isnan(right), 0,
+                               np.abs(mine - right)).max(initial=0)
             n, most = found.get(c.op, (0, 0.))
             found[c.op] = n + 1, max(most, off)
     return found
@@ -84,7 +87,9 @@ def exercises(ops):
     mods, found = {o.module for o in ops}, []
     for folder, stem, _, mod in CHAPTERS:
         if f'fucinalib.{mod}' not in mods: continue
-        for number in dict.fromkeys(re.findall(r"exercise\('([\w.]+)'", (ROOT/folder/f'{stem}.ipynb').read_text())): found.append(f'[{number}](../{folder}/{stem}.ipynb)')
+        for number in dict.fromkeys(re.findall(r"exercise\('([\w.]+)'",
+                                               (ROOT/folder/f'{stem}.ipynb').read_text())):
+            found.append(f'[{number}](../{folder}/{stem}.ipynb)')
     return ' '.join(found)
 
 def drawn(op):
@@ -99,7 +104,9 @@ def drawn(op):
     operands = op.find_operands(args, kw)
     names = dict(zip(op.operands, operands)) if len(operands) == len(op.operands) else {}
     words = {'self': 'x', 'values': 'source'}          # graph() has its own use for these
-    made = result.graph(**{words.get(k, k): v for k, v in names.items() if isinstance(v, Tensor)})._repr_mimebundle_(None, None)
+    made = result.graph(**{words.get(k, k): v
+                           for k, v in names.items() if isinstance(v, Tensor)})._repr_mimebundle_(None,
+                                                                                                  None)
     return made.get('text/html') or inline_svg(made['image/svg+xml'])
 
 
@@ -115,15 +122,29 @@ def op_table():
             cases, off = beside.get(op.name, (0, 0.))
             rival = f'`{torch.removeprefix("torch.")}`' if torch != 'none' else 'no counterpart in torch'
             kinds = ', '.join(dict.fromkeys(kind.__name__ for kind, _ in op.mistakes)) or 'takes anything'
-            rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), examples(op), proof,
-                         f'{rival}: {count_of(cases, "case")} {f"within {off:.0e}" if off else "equal"}' if cases else rival, kernels,
-                         f'[{kinds}](#mistake-{op.name})' if op.mistakes else kinds, f'[graph](#graph-{op.name})' if op.differentiable and op.samples else 'a constant', exercises([op]) or 'none'))
+            rows.append(
+                (f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), examples(op), proof,
+                 f'{rival}: {count_of(cases, "case")} {f"within {off:.0e}" if off else "equal"}'
+                 if cases else rival,
+                 kernels,
+                 f'[{kinds}](#mistake-{op.name})' if op.mistakes else kinds,
+                 f'[graph](#graph-{op.name})' if op.differentiable and op.samples else 'a constant',
+                 exercises([op]) or 'none'))
             count += 1
-        out += [f'## {family.capitalize()}\n', f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '', ':::{container} optable',
-                table(['operation', 'what it does', 'examples', 'gradcheck', 'beside torch', 'kernels', 'must fail', 'picture', 'exercises'], rows), ':::', '']
-    intro = (f'The {count} operations of the registry; what the cells say was computed while this page was built. *Gradcheck*: how many slopes were compared with finite differences '
-             'in double precision, and the largest difference. *Beside torch*: the counterpart, stored results that ours was compared with (torch made them; NumPy or a plain loop where torch has '
-             'no such operation) and the largest difference. *Kernels*: what its samples ran; every kernel has a NumPy form.\n')
+        out += [f'## {family.capitalize()}\n',
+                f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '',
+                ':::{container} optable',
+                table(['operation', 'what it does', 'examples', 'gradcheck', 'beside torch',
+                       'kernels', 'must fail', 'picture', 'exercises'],
+                      rows),
+                ':::', '']
+    intro = (f'The {count} operations of the registry; what the cells say was computed while this '
+             'page was built. *Gradcheck*: how many slopes were compared with finite differences '
+             'in double precision, and the largest difference. *Beside torch*: the counterpart, '
+             'stored results that ours was compared with (torch made them; NumPy or a plain loop '
+             'where torch has '
+             'no such operation) and the largest difference. *Kernels*: what its samples ran; '
+             'every kernel has a NumPy form.\n')
     named = lambda built: built if built.startswith('rule: ') else ', '.join(f'`{n}`' for n in built.split())
     rows = [line.split('\t') for line in (ROOT/'tests/data/rows.tsv').read_text().splitlines()[1:]]
     out += ['## By row of the specification\n', 'A row is an operation, an option of one, or a rule.\n',
@@ -142,14 +163,17 @@ def op_pictures():
     return '\n'.join(out)
 
 
-ERRORS = [  # (what went wrong, code whose last line raises)
+ERRORS = [
+    # (what went wrong, code whose last line raises)
     ('A misspelt axis', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.sum('feet')"),
     ('An axis by position', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.sum(1)"),
     ('An option of another library', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.sum(dim=1)"),
     ('A method that does not exist', "x = Tensor([[1., 2.], [3., 4.]], 'batch feat')\nx.unsqueeze(0)"),
     ('A function that does not exist', "fl.sofmax"),
-    ('Sizes that differ', "x = Tensor(np.ones((2, 3)), 'batch feat')\nw = Tensor(np.ones((4, 5)), 'feat out')\nx.dot(w, 'feat')"),
-    ('Sizes that clash pointwise', "x = Tensor(np.ones((2, 3)), 'batch feat')\nx + Tensor(np.ones(4), 'feat')"),
+    ('Sizes that differ', "x = Tensor(np.ones((2, 3)), 'batch feat')\nw = Tensor(np.ones((4, 5)), "
+                          "'feat out')\nx.dot(w, 'feat')"),
+    ('Sizes that clash pointwise',
+     "x = Tensor(np.ones((2, 3)), 'batch feat')\nx + Tensor(np.ones(4), 'feat')"),
     ('An axis named twice', "Tensor(np.ones((2, 2)), 'row row')"),
     ('A name that is none', "Tensor([1., 2.], 'row-1')"),
     ('Too few names', "Tensor(np.ones((2, 3)), 'row')"),
@@ -164,12 +188,19 @@ ERRORS = [  # (what went wrong, code whose last line raises)
     ('The truth of several values', "x = Tensor([1., 2.], 'i')\nbool(x)"),
     ('An integer that wants a gradient', "Tensor([1, 2], 'i', requires_grad=True)"),
     ('Backward from several values', "x = fl.param([1., 2.], 'i')\n(x * x).backward()"),
-    ('Backward twice', "x = fl.param([1., 2.], 'i')\nloss = (x * x).sum()\nloss.backward()\nloss.backward()"),
+    ('Backward twice',
+     "x = fl.param([1., 2.], 'i')\nloss = (x * x).sum()\nloss.backward()\nloss.backward()"),
     ('Backward of a constant', "Tensor([1., 2.], 'i').sum().backward()"),
     ('A seed of other sizes', "x = fl.param([1., 2.], 'i')\n(x * x).backward([1., 1., 1.])"),
-    ('A gradient rule of the wrong shape', "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: g.sum() * 2,)\n\ndouble(fl.param([1., 2.], 'i')).sum().backward()"),
-    ('A gradient rule that gives nothing', "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: None,)\n\ndouble(fl.param([1., 2.], 'i')).sum().backward()"),
-    ('A gradient rule that is wrong', "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: g,)\n\nfl.gradcheck(double, Tensor([1., 2.], 'i'))"),
+    ('A gradient rule of the wrong shape',
+     "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: g.sum() * "
+     "2,)\n\ndouble(fl.param([1., 2.], 'i')).sum().backward()"),
+    ('A gradient rule that gives nothing',
+     "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: "
+     "None,)\n\ndouble(fl.param([1., 2.], 'i')).sum().backward()"),
+    ('A gradient rule that is wrong',
+     "@fl.custom_vjp\ndef double(x:Tensor): return x.data * 2, x.tags, (lambda g: "
+     "g,)\n\nfl.gradcheck(double, Tensor([1., 2.], 'i'))"),
     ('Changing a value that was recorded', "w = fl.param([1., 2.], 'i')\nw.add_(1.)"),
     ('An unknown backend', "fl.use_backend('pythan')"),
 ]
@@ -190,7 +221,9 @@ def body(f):
     "The source of a lambda's body; None if it cannot be told."
     src, found = lambdas(f.__code__.co_filename)
     at = {(p[0], p[2]) for p in f.__code__.co_positions()}
-    mine = next((n.body for n in found if n.lineno == f.__code__.co_firstlineno and (n.body.lineno, n.body.col_offset) in at), None)
+    mine = next((n.body for n in found if n.lineno == f.__code__.co_firstlineno
+                 and (n.body.lineno, n.body.col_offset) in at),
+                None)
     return mine and ast.get_source_segment(src, mine)
 
 def by_hand(op, mistake):
@@ -220,23 +253,28 @@ def error_gallery():
         for code, message, names in shown.values():
             out += [*(f'(mistake-{n})=' for n in dict.fromkeys(names) if n not in linked), fault(code, message)]
             linked.update(names)
-            if more := [f'`{n}`' for n in dict.fromkeys(names) if n != names[0]]: out.append(f'{{.also}}\nLikewise {", ".join(more)}.\n')
+            if more := [f'`{n}`' for n in dict.fromkeys(names) if n != names[0]]:
+                out.append(f'{{.also}}\nLikewise {", ".join(more)}.\n')
     return '\n'.join(out)
 
 
 TERMS = {
-    'tag': 'The name of an axis: a Python identifier such as `batch`. An axis is chosen by its tag, never by its position.',
+    'tag': 'The name of an axis: a Python identifier such as `batch`. An axis is chosen by its '
+           'tag, never by its position.',
     'tensor': 'Numbers on a grid whose axes have tags.',
     'size': 'How many positions an axis has; `x.sizes` maps tags to sizes.',
     'op': 'One function on tensors together with its gradient rule.',
-    'gradient rule': 'What an op does backward: from the gradient of its result to the gradient of each operand.',
+    'gradient rule': 'What an op does backward: from the gradient of its result to the gradient of '
+                     'each operand.',
     'leaf': 'A tensor that no op made; gradients accumulate in the leaves that require them.',
     'graph': 'The ops that made a value, and the tensors between them.',
-    'kernel': 'The inner loop of an op: a NumPy function that gives the meaning and, where it was built, a compiled one that gives the speed.',
+    'kernel': 'The inner loop of an op: a NumPy function that gives the meaning and, where it was '
+              'built, a compiled one that gives the speed.',
     'backend': 'A package that provides kernels.',
     'gradcheck': 'Comparison of a gradient rule with finite differences in double precision.',
     'view': 'A tensor that shares its numbers with another one.',
-    'broadcast': 'Repeating a value along an axis it does not have. It goes by tag: an axis only one operand has is repeated for the other.',
+    'broadcast': 'Repeating a value along an axis it does not have. It goes by tag: an axis only '
+                 'one operand has is repeated for the other.',
     'contraction': 'Multiplying two tensors and summing over tags they share; a matrix product is one.',
 }
 

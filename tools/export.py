@@ -17,7 +17,9 @@ TEXT = {'.py', '.pyi', '.md', '.ini', '.toml', '.txt', '.css', '.js', '.svg', '.
 def sources():
     "The files that people write, notebooks left out"
     listed = subprocess.run(['git', 'ls-files', '-z'], cwd=ROOT, capture_output=True, text=True)
-    if listed.returncode: found = [p for d in '. fucinalib tests tools docs kernels_pythran benchmarks'.split() for p in (ROOT/d).glob('*')]
+    if listed.returncode:
+        found = [p for d in '. fucinalib tests tools docs kernels_pythran benchmarks'.split()
+                 for p in (ROOT/d).glob('*')]
     else: found = [ROOT/name for name in listed.stdout.split('\0') if name]
     return sorted({p for p in found if p.suffix in TEXT and p.is_file()})
 
@@ -52,7 +54,8 @@ def tidy(check):
 
 def snapshot():
     "Path -> content of every file an export may write"
-    found = [*ROOT.glob('fucinalib/**/*.py'), *ROOT.glob('fucinalib/**/*.pyi'), ROOT/'README.md', *notebooks.all_notebooks()]
+    found = [*ROOT.glob('fucinalib/**/*.py'), *ROOT.glob('fucinalib/**/*.pyi'), ROOT/'README.md',
+             *notebooks.all_notebooks()]
     return {p.relative_to(ROOT): p.read_bytes() for p in found if p.exists()}
 
 
@@ -69,11 +72,14 @@ if __name__ == '__main__':
     check = '--check' in sys.argv
     if problems := list(left_by_merges()): sys.exit('\n'.join(f'export    {p}' for p in problems))
     before = snapshot()
-    if left := tidy(check): print(f'export    someone works in these; tests take them as committed, `make export` tidies them: {", ".join(left)}')
+    if left := tidy(check):
+        print('export    someone works in these; tests take them as committed, `make export` '
+              f'tidies them: {", ".join(left)}')
     export()
     after = snapshot()
     changed = sorted(str(p) for p in before.keys() | after.keys() if before.get(p) != after.get(p))
     if changed: print(f'export    written: {", ".join(changed)}', flush=True)
     else: print(f'export    nothing to write: {len(after)} files are as they should be', flush=True)
     if changed and check:
-        sys.exit('export    these files did not match the notebooks, or were not in form; they do now: look at them, commit, and repeat')
+        sys.exit('export    these files did not match the notebooks, or were not in form; they do '
+                 'now: look at them, commit, and repeat')

@@ -1,4 +1,5 @@
-"""Open JupyterLab on the tour, in the learner's copy; where there is no screen, print the address to open (`make lab`)."""
+"""Open JupyterLab on the tour, in the learner's copy; where there is no screen, print the address
+to open (`make lab`)."""
 import json, os, sys
 from pathlib import Path
 import workcopy

@@ -1,9 +1,10 @@
-"""Write fucinalib/kernels/block_tables.npz: the codebooks of the i-quants, as numbers. They are part of the GGUF format.
+"""Write fucinalib/kernels/block_tables.npz: the codebooks of the i-quants, as numbers. They are
+part of the GGUF format.
 
-    pip install gguf; python tools/make_block_tables.py
+pip install gguf; python tools/make_block_tables.py
 
-Source: the tables of the Python package gguf (llama.cpp), MIT licence, Copyright (c) 2023-2026 The ggml authors.
-"""
+Source: the tables of the Python package gguf (llama.cpp), MIT licence, Copyright (c) 2023-2026
+The ggml authors."""
 from pathlib import Path
 import numpy as np
 from gguf import GGMLQuantizationType as T

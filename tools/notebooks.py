@@ -1,13 +1,14 @@
 """Run the chapters and tutorials, and keep their files in form.
 
-    python tools/notebooks.py show NOTEBOOK           run it and print what it shows (`make lab OPEN=0`)
-    python tools/notebooks.py check NOTEBOOK          run it and tell what is wrong first (tests/test_notebooks.py)
-    python tools/notebooks.py committed NOTEBOOK      the same, with exercises as they were committed
-    python tools/notebooks.py execute [NOTEBOOK ...]  run in Jupyter, keep the results in the file (`make execute`)
+python tools/notebooks.py show NOTEBOOK run it and print what it shows (`make lab OPEN=0`) python
+tools/notebooks.py check NOTEBOOK run it and tell what is wrong first (tests/test_notebooks.py)
+python tools/notebooks.py committed NOTEBOOK the same, with exercises as they were committed
+python tools/notebooks.py execute [NOTEBOOK ...] run in Jupyter, keep the results in the file
+(`make execute`)
 
-A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a cell marked `#| timing` shows depends on
-the machine and the moment: whoever runs it sees it, and no file keeps it.
-"""
+A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a cell marked `#|
+timing` shows depends on the machine and the moment: whoever runs it sees it, and no file keeps
+it."""
 import json, os, re, subprocess, sys, traceback
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-RENDERER = 'graphviz-pure'                                  # draws all pictures that are kept, whatever else is installed
+# draws all pictures that are kept, whatever else is installed
+RENDERER = 'graphviz-pure'
 QUIET = ['--log-level=ERROR']                               # a kernel warns that it talks to this machine unencrypted
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')       # before NumPy: see fucinalib/_before_numpy.py
 
@@ -53,13 +55,17 @@ def parse(data, name):
     except ValueError as error:
         if found := marks(data.decode('utf-8', 'replace')):
             line, mark = found[0]
-            raise Wrong(f"{name}, line {line}: a merge left '{mark}'; nbdev_fix {name} makes cells of both sides: keep what is right, "
+            raise Wrong(f"{name}, line {line}: a merge left '{mark}'; nbdev_fix {name} makes cells "
+                        "of both sides: keep what is right, "
                         'delete the marks') from None
-        raise Wrong(f'{name}, line {getattr(error, "lineno", 1)}: not a notebook ({getattr(error, "msg", error)}); {back}') from None
-    if not isinstance(nb, dict) or not isinstance(nb.get('cells'), list): raise Wrong(f'{name}: not a notebook (it has no cells); {back}')
+        raise Wrong(f'{name}, line {getattr(error, "lineno", 1)}: not a notebook '
+                    f'({getattr(error, "msg", error)}); {back}') from None
+    if not isinstance(nb, dict) or not isinstance(nb.get('cells'), list):
+        raise Wrong(f'{name}: not a notebook (it has no cells); {back}')
     for i, cell in enumerate(nb['cells']):
         for line, mark in marks(''.join(cell['source'])):
-            raise Wrong(f"{name}, cell {i} ({cell['cell_type']}), line {line}: a merge left '{mark}'; keep the side that is right, "
+            raise Wrong(f"{name}, cell {i} ({cell['cell_type']}), line {line}: a merge left "
+                        f"'{mark}'; keep the side that is right, "
                         'delete the marks')
     return nb
 
@@ -72,14 +78,16 @@ def committed(path):
 
 
 def in_session(path):
-    "Whether someone works in this file: it has traces of a session in JupyterLab, and was not committed so. In CI nobody does"
+    """Whether someone works in this file: it has traces of a session in JupyterLab, and was not
+    committed so. In CI nobody does"""
     if os.environ.get('CI') == 'true': return False
     nb = load(path)
     return text_of(nb) != tidy(nb) and nb != committed(path)
 
 
 def standing(path):
-    "The notebook that the project stands by: the file; as committed while someone works in it; exercises as committed always"
+    """The notebook that the project stands by: the file; as committed while someone works in it;
+    exercises as committed always"""
     path = Path(path).resolve()
     nb, was = load(path), committed(path)
     if was is None or nb == was: return nb
@@ -148,7 +156,8 @@ def trace(exc):
 
 
 def check(path):
-    "What is wrong with a notebook as Wrong; an answer that someone wrote into an exercise of it, right or not, is nothing wrong"
+    """What is wrong with a notebook as Wrong; an answer that someone wrote into an exercise of
+    it, right or not, is nothing wrong"""
     try: judge(path, load(path))
     except Wrong:
         if standing(path) == load(path): raise
@@ -161,7 +170,8 @@ def judge(path, nb):
     accepted = {'exercise': {}, 'solution': {}}             # kind -> {number: verdict}
     for i, (cell, value, _) in enumerate(cells(path, nb)):
         if timing(cell) and cell.get('outputs'):
-            raise Wrong(f'cell {i} is marked timing, and the file keeps what it showed; make execute ARGS={named(path)}')
+            raise Wrong(f'cell {i} is marked timing, and the file keeps what it showed; make '
+                        f'execute ARGS={named(path)}')
         for kind in accepted.keys() & directives(cell).keys():
             number = directives(cell)[kind]
             if value is None: raise Wrong(f'{kind} {number} does not end in a verdict:\n{numbered(cell.source)}')
@@ -173,7 +183,8 @@ def judge(path, nb):
         if stubs[number]: raise Wrong(f'exercise {number}: its stub passes, so there is nothing to do')
         if not solutions[number]: raise Wrong(f'exercise {number}: its solution does not pass')
         if getattr(stubs[number], 'answered', False):
-            raise Wrong(f'exercise {number}: its stub is taken for an answer, so what is right is told before a line is written; end it in ...')
+            raise Wrong(f'exercise {number}: its stub is taken for an answer, so what is right is '
+                        'told before a line is written; end it in ...')
     if stubs: check_book(stubs)
 
 
@@ -205,9 +216,11 @@ def careless(ex):
 def nought(v):
     "Zeros in the form of a value"
     import numpy as np
-    if isinstance(v, (list, tuple)): return type(v)(map(nought, v)) if not hasattr(v, '_fields') else type(v)(*map(nought, v))
+    if isinstance(v, (list, tuple)):
+        return type(v)(map(nought, v)) if not hasattr(v, '_fields') else type(v)(*map(nought, v))
     if hasattr(v, 'tags'): return type(v)(np.zeros(v.shape, v.data.dtype), v.tags)
-    return v * 0 if isinstance(v, (np.ndarray, np.generic, int, float, complex)) else type(v)() if isinstance(v, (str, dict)) else None
+    return (v * 0 if isinstance(v, (np.ndarray, np.generic, int, float, complex)) else type(v)()
+            if isinstance(v, (str, dict)) else None)
 
 
 def settled(outputs):
@@ -215,7 +228,8 @@ def settled(outputs):
     done = []
     for out in outputs:
         if out.get('output_type') != 'stream': done.append(out)
-        elif done and done[-1].get('name') == out['name']: done[-1]['text'] = ''.join(done[-1]['text']) + ''.join(out['text'])
+        elif done and done[-1].get('name') == out['name']:
+            done[-1]['text'] = ''.join(done[-1]['text']) + ''.join(out['text'])
         else: done.append(out)
     for out in done:
         if out.get('output_type') == 'stream': out['text'] = re.sub(r'[^\n]*\r(?=[^\n])', '', ''.join(out['text']))
@@ -253,7 +267,9 @@ def show(path):
 def same_renderer():
     "Pictures come from the program that settings.ini pins, since no two versions place everything alike"
     pinned, here = '0.2.2', version(RENDERER)
-    if here != pinned: raise Wrong(f'pictures are drawn by {RENDERER} {pinned}, and {here} is installed: pip install {RENDERER}=={pinned}')
+    if here != pinned:
+        raise Wrong(f'pictures are drawn by {RENDERER} {pinned}, and {here} is installed: pip '
+                    f'install {RENDERER}=={pinned}')
     os.environ['FUCINALIB_RENDERER'] = RENDERER
 
 
@@ -287,7 +303,9 @@ def main(action='', *paths):
         with ThreadPoolExecutor(2) as pool:
             for path in pool.map(execute, paths): print(f'executed  {named(path)}', flush=True)
     elif action in ('show', 'check', 'committed'):
-        for path in paths: {'show': show, 'check': check, 'committed': lambda path: judge(path, standing(path))}[action](path)
+        for path in paths:
+            {'show': show, 'check': check, 'committed': lambda path: judge(path, standing(path))}[
+                action](path)
     else: sys.exit(__doc__)
 
 

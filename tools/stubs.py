@@ -95,7 +95,8 @@ SPELLED = {
     **{f'__r{n}__': f'y {sign} x' for n, sign in SIGNS.items()},
     **{f'__i{n}__': f'x {sign}= y' for n, sign in SIGNS.items()},
     '__getitem__': "x['row', 2]", '__setitem__': "x['row', 2] = y", '__array__': 'np.asarray(x)',
-    '__format__': "f'{x:.2f}'", '__index__': 'list[x]', '__pos__': '+x', '__invert__': '~x', '__setstate__': 'pickle.loads(b)'}
+    '__format__': "f'{x:.2f}'", '__index__': 'list[x]', '__pos__': '+x', '__invert__': '~x',
+    '__setstate__': 'pickle.loads(b)'}
 
 # an operation that is called in two ways: as a method it has the first
 OVERLOADS = dict(einsum=['({x}: Tensor, w: Tensor, *rest: _Tags | Tensor) -> Tensor',

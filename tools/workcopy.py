@@ -1,12 +1,11 @@
 """The learner's copy of the chapters and tutorials: the folder work/, which git ignores.
 
-    python tools/workcopy.py                     make it, or bring it up to date (`make lab` does so first)
-    python tools/workcopy.py refresh [WHAT ...]  give back what the source says (`make refresh ARGS=WHAT`); WHAT is a notebook
-                                                 (01, 00_tour), an exercise (1.1) or a cell (01:12); without it, everything
+python tools/workcopy.py make it, or bring it up to date (`make lab` does so first) python
+tools/workcopy.py refresh [WHAT ...] give back what the source says (`make refresh ARGS=WHAT`);
+WHAT is a notebook (01, 00_tour), an exercise (1.1) or a cell (01:12); without it, everything
 
-Cells are told apart by their ids. What the learner changed stays; the rest follows the source. Nothing that was changed goes
-away without a copy in work/backups, whose name is said.
-"""
+Cells are told apart by their ids. What the learner changed stays; the rest follows the source.
+Nothing that was changed goes away without a copy in work/backups, whose name is said."""
 import json, re, secrets, shutil, sys
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +22,8 @@ def source(cell): return cell['cell_type'], ''.join(cell['source'])
 
 def results(cell):
     "What a cell shows, without the count of its runs"
-    return json.dumps([{k: v for k, v in out.items() if k not in ('execution_count', 'metadata')} for out in cell.get('outputs', [])],
+    return json.dumps([{k: v for k, v in out.items() if k not in ('execution_count', 'metadata')}
+                       for out in cell.get('outputs', [])],
                       sort_keys=True)
 
 
@@ -54,9 +54,11 @@ def merge(mine, base, new):
     yours = {id for id in m if id not in b or source(m[id]) != source(b[id])}
     cells = {id: m[id] if id in yours else newest(m[id], b[id], n[id]) for id in n if id in m}
     cells |= {id: n[id] for id in n if id not in m and id not in b}         # what was taken away stays away
-    order = [id for id in (m if list(b) == list(n) else n) if id in cells]  # as the learner has them, while the source moved none
+    # as the learner has them, while the source moved none
+    order = [id for id in (m if list(b) == list(n) else n) if id in cells]
     before = None
-    for id in m:                                            # cells that the source does not have stay behind those they stood behind
+    # cells that the source does not have stay behind those they stood behind
+    for id in m:
         if id in yours and id not in cells: order.insert(order.index(before) + 1 if before else 0, id)
         if id in order: before = id
     both = [id for id in yours if id in b and (id not in n or source(n[id]) not in (source(b[id]), source(m[id])))]
@@ -92,16 +94,19 @@ def backup(rel):
 
 
 def copied(rel):
-    "(the learner's notebook, the source it was made from) or (None, None) where there is none; Wrong if it cannot be read"
+    """(the learner's notebook, the source it was made from) or (None, None) where there is none;
+    Wrong if it cannot be read"""
     path, base = ROOT/WORK/rel, ROOT/SOURCE/rel
     if not path.exists(): return None, None
     try: was = load(base)
-    except (OSError, Wrong): was = load(ROOT/rel)           # nothing known of the past: every difference is the learner's
+    # nothing known of the past: every difference is the learner's
+    except (OSError, Wrong): was = load(ROOT/rel)
     return with_ids(load(path), was), was
 
 
 def with_ids(mine, base):
-    "Give every cell an id of its own, where an editor left it out or gave it twice: that of the source's cell with the same text"
+    """Give every cell an id of its own, where an editor left it out or gave it twice: that of the
+    source's cell with the same text"""
     used = set()
     for cell in mine['cells']:
         same = [c['id'] for c in base['cells'] if source(c) == source(cell) and c['id'] not in used]
@@ -123,7 +128,8 @@ def update_notebook(rel):
         for id in both:
             word = directives(by_id(base)[id]).get('exercise') or f'{rel.stem}:{id}'
             yield f'{WORK}/{rel}, {label(base, id)}: changed by you and in the source; yours stays, ' + (
-                  f'make refresh ARGS={word} gives the new one' if id in by_id(new) else 'where the source has none any more')
+                f'make refresh ARGS={word} gives the new one' if id in by_id(new)
+                else 'where the source has none any more')
     if mine is None or text_of(merged) != text_of(mine): write(ROOT/WORK/rel, text_of(merged))
     write(ROOT/SOURCE/rel, (ROOT/rel).read_bytes())
 
@@ -143,7 +149,9 @@ def drop_the_old(known):
         rel = base.relative_to(ROOT/SOURCE)
         if rel in known: continue
         path = ROOT/WORK/rel
-        try: same = rel.suffix == '.ipynb' and not changed(load(path), load(base)) or path.read_bytes() == base.read_bytes()
+        try:
+            same = (rel.suffix == '.ipynb' and not changed(load(path), load(base))
+                    or path.read_bytes() == base.read_bytes())
         except (OSError, Wrong): same = False
         if same: path.unlink()
         elif path.exists(): yield f'{WORK}/{rel}: no longer in the source; yours stays'
@@ -161,7 +169,8 @@ def update():
     "Make the copy or bring it up to date; the lines that tell of it"
     first = not (ROOT/SOURCE).exists()
     notebooks, beside = files()
-    said = [line for rel in notebooks for line in update_notebook(rel)] + [line for rel in beside for line in update_file(rel)]
+    said = [line for rel in notebooks for line in update_notebook(rel)] + [
+        line for rel in beside for line in update_file(rel)]
     said += drop_the_old({*notebooks, *beside})
     kept = {rel: n for rel in notebooks if (n := yours(rel))}
     if first: return [f'{WORK}/ is made: {len(notebooks)} notebooks to write in, apart from the source', *said]
@@ -183,7 +192,8 @@ def find_notebook(word):
     "The notebook that a word names: 01, 1, 01_tags, nbs/01_tags.ipynb, work/nbs/01_tags.ipynb, tour"
     name = Path(word).name.removesuffix('.ipynb')
     found = [rel for rel in files()[0] if name == rel.stem]
-    found = found or [rel for rel in files()[0] if name.lstrip('0') == rel.stem.split('_')[0].lstrip('0') or name == rel.stem.partition('_')[2]]
+    found = found or [rel for rel in files()[0] if name.lstrip('0')
+                      == rel.stem.split('_')[0].lstrip('0') or name == rel.stem.partition('_')[2]]
     if len(found) == 1: return found[0]
     raise Wrong(f'refresh   {word!r} names no notebook; there are {", ".join(rel.stem for rel in files()[0])}')
 
@@ -191,10 +201,13 @@ def find_notebook(word):
 def find(word):
     "(notebook, id of a cell or None for all of it) for what the learner typed"
     if re.fullmatch(r'\d+[a-z]?\.\d+', word):
-        known = {directives(c)['exercise']: (rel, c['id']) for rel in files()[0] for c in load(ROOT/rel)['cells'] if 'exercise' in directives(c)}
+        known = {directives(c)['exercise']: (rel, c['id']) for rel in files()[0]
+                 for c in load(ROOT/rel)['cells'] if 'exercise' in directives(c)}
         if word in known: return known[word]
         chapter = [k for k in known if k.split('.')[0] == word.split('.')[0]]
-        raise Wrong(f'refresh   there is no exercise {word}; ' + (f'the chapter has {", ".join(chapter)}' if chapter else 'nor a chapter of that number'))
+        raise Wrong(f'refresh   there is no exercise {word}; ' + (
+                        f'the chapter has {", ".join(chapter)}' if chapter
+                        else 'nor a chapter of that number'))
     name, colon, at = word.rpartition(':')
     if not colon: return find_notebook(word), None
     rel = find_notebook(name)
@@ -211,8 +224,9 @@ def give_back(rel, id=None):
     try: mine, _ = copied(rel)
     except Wrong: mine, id = {'cells': []}, None            # unreadable: all of it
     made = with_cell(mine, new, id) if mine and id else new
-    if mine and [source(c) for c in mine['cells']] == [source(c) for c in made['cells']] \
-            and [results(c) for c in mine['cells']] == [results(c) for c in made['cells']]: return f'{what} is as in the source'
+    if mine and [source(c) for c in mine['cells']] == [source(c) for c in made['cells']] and [
+        results(c) for c in mine['cells']] == [results(c) for c in made['cells']]:
+        return f'{what} is as in the source'
     kept = f'; what you had is {backup(rel)}' if path.exists() else ''
     write(path, text_of(made))
     if id is None: write(ROOT/SOURCE/rel, (ROOT/rel).read_bytes())
@@ -236,7 +250,8 @@ def refresh(*words):
     todo = [find(word) for word in words] or [(rel, None) for rel in files()[0]]
     said = [give_back(*what) for what in todo]
     if not words: said = [line for line in said if 'again' in line] or [f'all of {WORK}/ is as in the source']
-    if any('again' in line for line in said): said.append('a notebook that is open in JupyterLab: File, Reload Notebook from Disk')
+    if any('again' in line for line in said):
+        said.append('a notebook that is open in JupyterLab: File, Reload Notebook from Disk')
     return said
 
 
