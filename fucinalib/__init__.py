@@ -1,4 +1,5 @@
-"""fucinalib: a deep-learning library whose notebooks are its source. Tensors with named axes, autograd, compiled kernels."""
+"""fucinalib: a deep-learning library whose notebooks are its source. Tensors with named axes,
+autograd, compiled kernels."""
 __version__ = "0.1.0"
 
 from . import _before_numpy                      # before NumPy
@@ -32,7 +33,8 @@ for _path, _text in _texts.items():      # what help() says of parameters
     if (_found := (vars(Tensor) if _owner else globals()).get(_name)) is not None: _found.__doc__ = _text
 
 
-_LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises')     # imported when first asked for
+# imported when first asked for
+_LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises')
 
 
 def __getattr__(name):
@@ -43,11 +45,14 @@ def __getattr__(name):
 
 class _NoFunction(type(_builtins)):
     "The module `tensor`, for whoever calls it as torch's function."
-    def __call__(self, *args, **kw): raise _fault(UnknownName, 'fl.tensor is a module', help="fl.Tensor([1., 2.], 'col') makes a tensor, fl.param(...) one that learns")
+    def __call__(self, *args, **kw):
+        raise _fault(UnknownName, 'fl.tensor is a module',
+                     help="fl.Tensor([1., 2.], 'col') makes a tensor, fl.param(...) one that learns")
 
 
 tensor.__class__ = _NoFunction      # noqa: F821  a submodule that was imported above
 
 
 # `import *` leaves Python's own names (sum, max, pow, ...) alone; fl.sum and friends are there all the same
-__all__ = sorted([*_LATER, *(n for n, v in globals().items() if not n.startswith('_') and not hasattr(_builtins, n) and not isinstance(v, type(_builtins)))])
+__all__ = sorted([*_LATER, *(n for n, v in globals().items() if not n.startswith('_')
+                             and not hasattr(_builtins, n) and not isinstance(v, type(_builtins)))])

@@ -27,19 +27,28 @@ def blas():
 def waiting():
     "How long idle threads wait in a loop for more work, who said so, and what was too late"
     products, kernels = _before_numpy.said.values()
-    if 'too late' in products and kernels.startswith('GOMP_SPINCOUNT=0'): products += '; GOMP_SPINCOUNT=0 makes good for it'
+    if 'too late' in products and kernels.startswith('GOMP_SPINCOUNT=0'):
+        products += '; GOMP_SPINCOUNT=0 makes good for it'
     yield f'after products {products}'
     yield f'after kernels {kernels}'
-    for path in _before_numpy.early: yield f'{os.path.basename(path)} of {_before_numpy.owner(path)} was loaded before fucinalib and waits as it did'
+    for path in _before_numpy.early:
+        yield (f'{os.path.basename(path)} of {_before_numpy.owner(path)} was loaded before '
+               'fucinalib and waits as it did')
 
 
 def advice(program):
     "What would make it better"
     if SHIPPED in broken:
-        missing = 'install the library it names (libgomp: `apt install libgomp1`, `dnf install libgomp`)' if 'cannot open shared object' in broken[SHIPPED] else 'build them again: `make kernels`'
+        missing = (
+            'install the library it names (libgomp: `apt install libgomp1`, `dnf install libgomp`)'
+            if 'cannot open shared object' in broken[SHIPPED] else 'build them again: `make kernels`')
         yield f'the kernels are there and do not load: {missing}'
-    elif not fl.backends().keys() - {'numpy'}: yield 'compile the kernels for speed: `make kernels`, or `pip install .` again; both need g++ or clang++'
-    if _before_numpy.late: yield f'import fucinalib before {_before_numpy.late}, or set GOMP_SPINCOUNT=0 before Python starts: products and kernels wait for each other'
+    elif not fl.backends().keys() - {'numpy'}:
+        yield ('compile the kernels for speed: `make kernels`, or `pip install .` again; both need '
+               'g++ or clang++')
+    if _before_numpy.late:
+        yield (f'import fucinalib before {_before_numpy.late}, or set GOMP_SPINCOUNT=0 before '
+               'Python starts: products and kernels wait for each other')
     if not program: yield 'draw graphs: `pip install graphviz-pure`, or install Graphviz'
 
 

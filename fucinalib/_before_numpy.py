@@ -1,10 +1,11 @@
-"""Imported before NumPy. How long idle threads wait for more work, which they do in a loop, on a core that others need.
+"""Imported before NumPy. How long idle threads wait for more work, which they do in a loop, on a
+core that others need.
 
-Products run in OpenBLAS's threads, kernels in those of libgomp, and a program lets them take turns. OpenBLAS reads its variable when
-NumPy loads, libgomp its own when the first kernel loads. Ours first: both wait shortly. NumPy first: OpenBLAS's threads stay in their
-loop for 26 ms after each product, and a kernel's do best to sleep at once. A training step of .4 ms takes that long either way, and 30 ms
-with what libgomp does by itself. What the user has set stays.
-"""
+Products run in OpenBLAS's threads, kernels in those of libgomp, and a program lets them take
+turns. OpenBLAS reads its variable when NumPy loads, libgomp its own when the first kernel loads.
+Ours first: both wait shortly. NumPy first: OpenBLAS's threads stay in their loop for 26 ms after
+each product, and a kernel's do best to sleep at once. A training step of .4 ms takes that long
+either way, and 30 ms with what libgomp does by itself. What the user has set stays."""
 import os, sys
 
 said = {}       # variable -> its value and how it came to it, for `python -m fucinalib`
@@ -37,10 +38,12 @@ def arrange():
     global late
     numpy, policy = 'numpy' in sys.modules, 'OMP_WAIT_POLICY' in os.environ
     if numpy: early.extend(openmp())
-    shared = next((p for p in early if os.path.basename(p).startswith('libgomp.so')), None)     # copies inside wheels have longer names
+    # copies inside wheels have longer names
+    shared = next((p for p in early if os.path.basename(p).startswith('libgomp.so')), None)
     propose('OPENBLAS_THREAD_TIMEOUT', '4', numpy and 'too late, NumPy was loaded before')
     propose('GOMP_SPINCOUNT', '600' if 'OPENBLAS_THREAD_TIMEOUT' in os.environ else '0',
-            'left to OMP_WAIT_POLICY' if policy else shared and f'too late, libgomp of {owner(shared)} was loaded before')
+            'left to OMP_WAIT_POLICY' if policy
+            else shared and f'too late, libgomp of {owner(shared)} was loaded before')
     if ' too late' in said['GOMP_SPINCOUNT']: late = owner(shared)
 
 

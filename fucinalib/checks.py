@@ -1,10 +1,11 @@
-"""What an operation asks of its arguments, declared: `needs=[real('x'), axis('tag', of='x'), number('eps', least=0)]`.
+"""What an operation asks of its arguments, declared: `needs=[real('x'), axis('tag', of='x'),
+number('eps', least=0)]`.
 
-Each word can do three things with a call: test it, say what is wrong, and spoil a good call so that it must speak.
-The tests of an operation are compiled into one function with its signature, so that a good call costs a few comparisons.
-A word speaks only when its test fails, and may find that all is well after all: the test is quick, the word is thorough.
-The spoiled calls are the operation's mistakes in the error gallery and in the tests.
-"""
+Each word can do three things with a call: test it, say what is wrong, and spoil a good call so
+that it must speak. The tests of an operation are compiled into one function with its signature,
+so that a good call costs a few comparisons. A word speaks only when its test fails, and may find
+that all is well after all: the test is quick, the word is thorough. The spoiled calls are the
+operation's mistakes in the error gallery and in the tests."""
 import inspect, operator
 from numbers import Real
 import numpy as np
@@ -17,14 +18,17 @@ from .misuse import no_tensor
 from .tags import axis_of, parse
 from .tensor import Tensor, wrap
 
-__all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type', 'axis', 'last', 'axes', 'new_axis', 'rank',
-           'leading', 'agrees', 'matches', 'like', 'rows', 'broadcasts', 'additive', 'vector', 'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
+__all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type',
+           'axis', 'last', 'axes', 'new_axis', 'rank',
+           'leading', 'agrees', 'matches', 'like', 'rows', 'broadcasts', 'additive', 'vector',
+           'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
            'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
 
 class Check:
-    "A word about parameters: `test` is Python for 'all is well', `say` raises if not, `spoil` yields errors and bad arguments."
+    """A word about parameters: `test` is Python for 'all is well', `say` raises if not, `spoil`
+    yields errors and bad arguments."""
     facts = ()      # names of what is told besides the parameters, in order
 
     def __init__(self, names, *given, **facts):
@@ -59,7 +63,8 @@ class Check:
 
     @staticmethod
     def mistakes(o):
-        "A spoiled call for each thing an operation's checks refuse, made from the first sample that shows the parameter."
+        """A spoiled call for each thing an operation's checks refuse, made from the first sample
+        that shows the parameter."""
         defaults = {n: p.default for n, p in o.signature.parameters.items() if p.default is not p.empty}
         drawn = [bound(o, s) for s in o.samples]
         for need in o.needs:
@@ -186,20 +191,26 @@ def floats(x, op=None):
 
 def not_numeric(x):
     "The error for truth values where numbers are due."
-    return fault(DTypeError, 'of truth values', help="x.logical_and(y), x.logical_not() and so on; x.to('i64') makes them 0 and 1")
+    return fault(DTypeError, 'of truth values',
+                 help="x.logical_and(y), x.logical_not() and so on; x.to('i64') makes them 0 and 1")
 
 def mixed(x, other, name='x', other_name='other'):
     "The error for two operands of different number type."
-    wide, n = max((x.dtype.is_float, x.dtype, name), (other.dtype.is_float, other.dtype, other_name), key=lambda t: t[0])[1:]
+    wide, n = max((x.dtype.is_float, x.dtype, name),
+                  (other.dtype.is_float, other.dtype, other_name), key=lambda t: t[0])[1:]
     narrow = other_name if n == name else name
-    return fault(DTypeError, f'of {x.dtype} and {other.dtype}', help=f'number types never mix silently: {narrow}.to({str(wide)!r})')
+    return fault(DTypeError, f'of {x.dtype} and {other.dtype}',
+                 help=f'number types never mix silently: {narrow}.to({str(wide)!r})')
 
 def not_for(x, value, name='other'):
     "The error for something that a tensor of x's type cannot take as a number."
     if isinstance(value, np.ndarray):
-        return fault(DTypeError, 'with an array that has no tags', help=f'name its axes: Tensor(array, {" ".join(x.tags[-value.ndim:])!r})', **{name: value})
+        return fault(DTypeError, 'with an array that has no tags',
+                     help=f'name its axes: Tensor(array, {" ".join(x.tags[-value.ndim:])!r})',
+                     **{name: value})
     if not isinstance(value, (bool, int, float)):
-        return fault(DTypeError, f'with a {type(value).__name__}', help='the other operand is a tensor or a number', **{name: value})
+        return fault(DTypeError, f'with a {type(value).__name__}',
+                     help='the other operand is a tensor or a number', **{name: value})
     help = 'f64 ends near 1e308; divide both sides' if x.dtype.is_float else "x.to('f32') computes with real numbers"
     return fault(DTypeError, f'{brief(value)} is not a value of {x.dtype}', help=help)
 
@@ -207,7 +218,8 @@ def cast(x, kind): return wrap(x.data.astype(kind), x.tags)
 
 
 class meets(Check):
-    "Tensors that meet `of` by name, or numbers of its type. `pair` of chapter 10 looks at them anyway, so nothing is tested here."
+    """Tensors that meet `of` by name, or numbers of its type. `pair` of chapter 10 looks at them
+    anyway, so nothing is tested here."""
     facts = 'of',
     def test(self, n): return 'True'
     def spoil(self, n, given):
@@ -224,9 +236,16 @@ class writable(Check):
     def say(self, n, given):
         x = given[n]
         if not isinstance(x, Tensor): return
-        if x.requires_grad: raise fault(UnsupportedGradient, f'changes values in place, and {n} is in a graph', help=f'{n}.detach() has the same memory and no graph')
-        if x.data.dtype in F8: raise fault(DTypeError, f'of {x.dtype}: 8-bit numbers are for storage', help=f"{n}.to('f32') computes")
-        if not x.data.flags.writeable: raise fault(UnsupportedView, f'the memory of {n} is read-only, or one place of it is several values of {n}', help=f'{n}.materialize() has memory of its own')
+        if x.requires_grad:
+            raise fault(UnsupportedGradient, f'changes values in place, and {n} is in a graph',
+                        help=f'{n}.detach() has the same memory and no graph')
+        if x.data.dtype in F8:
+            raise fault(DTypeError, f'of {x.dtype}: 8-bit numbers are for storage',
+                        help=f"{n}.to('f32') computes")
+        if not x.data.flags.writeable:
+            raise fault(UnsupportedView,
+                        f'the memory of {n} is read-only, or one place of it is several values of {n}',
+                        help=f'{n}.materialize() has memory of its own')
     def spoil(self, n, given): yield UnsupportedGradient, {n: Tensor(given[n], requires_grad=True)}
 
 
@@ -256,7 +275,9 @@ class last(Check):
     "The name of the last axis of `of`, which has as many axes as `ranks` allows, or any number."
     facts = 'of', 'ranks'
     ranks = None
-    def test(self, n): return (f'{self.of}.data.ndim in {self.ranks} and ' if self.ranks else '') + f'{self.of}.tags[-1:] == ({n},)'
+    def test(self, n):
+        return (f'{self.of}.data.ndim in {self.ranks} and ' if self.ranks
+                else '') + f'{self.of}.tags[-1:] == ({n},)'
     def say(self, n, given):
         x, at = given[self.of], axis_of(given[self.of], given[n])
         tag, others = x.tags[at], [t for t in x.tags if t != x.tags[at]]
@@ -279,12 +300,15 @@ class last(Check):
 
 
 class axes(Check):
-    "Tensors, or lists of them that pass, with just the axes `tags`; or ending in them, after any or after those that `of` has there."
+    """Tensors, or lists of them that pass, with just the axes `tags`; or ending in them, after
+    any or after those that `of` has there."""
     facts = 'tags', 'alone', 'of'
     def __init__(self, names, tags, alone=True, of=None): super().__init__(names, parse(tags), alone and not of, of)
     def test(self, n):
         k = len(self.tags)
-        if self.of: return f'isinstance({n}, (list, tuple)) or getattr({n}, "tags", 0) == {self.of}.tags[:-{k}] + {self.tags}'
+        if self.of:
+            return (f'isinstance({n}, (list, tuple)) or getattr({n}, "tags", 0) == '
+                    f'{self.of}.tags[:-{k}] + {self.tags}')
         return f'{n}.tags == {self.tags}' if self.alone else f'{n}.tags[-{k}:] == {self.tags}'
     def say(self, n, given):
         x, own = given[n], self.tags
@@ -292,18 +316,22 @@ class axes(Check):
         if self.of: own = given[self.of].tags[:-len(own)] + own
         if x.tags == own or not (self.alone or self.of) and x.tags[-len(own):] == own: return
         end = 'are' if self.alone or self.of else 'end in'
-        raise fault(TagError, f'the axes of {n} {end} {" ".join(own)!r}', help=_turn_into(n, x, own, end == 'are'), **{n: x})
+        raise fault(TagError, f'the axes of {n} {end} {" ".join(own)!r}',
+                    help=_turn_into(n, x, own, end == 'are'), **{n: x})
     def spoil(self, n, given):
         if isinstance(x := given[n], Tensor): yield TagError, {n: wrap(x.data, tuple(f'{t}s' for t in x.tags))}
 
 
 def _turn_into(n, x, own, alone):
-    "The call that gives the tensor `x`, called `n`, the axes `own`, or axes that end in them, as far as it can be known."
+    """The call that gives the tensor `x`, called `n`, the axes `own`, or axes that end in them,
+    as far as it can be known."""
     words, lead = ' '.join(own), [t for t in x.tags if t not in own]
     if set(own) <= set(x.tags) and not (alone and lead): return f'{n}.permute({" ".join([*lead, *own])!r})'
     before = x.tags[:len(x.tags) - len(own)]
-    if len(x.tags) < len(own) or before and (alone or set(before) & set(own)): return f'axes {words!r}: Tensor(values, {words!r})'
-    return f'{n}.rename({" ".join([*before, *own])!r}) if that is what they are' + '; axes before them are batches' * (not alone)
+    if len(x.tags) < len(own) or before and (alone or set(before) & set(own)):
+        return f'axes {words!r}: Tensor(values, {words!r})'
+    return (f'{n}.rename({" ".join([*before, *own])!r}) if that is what they are'
+            + '; axes before them are batches' * (not alone))
 
 
 class rank(Check):
@@ -312,11 +340,15 @@ class rank(Check):
     most, kind, hint = None, TagError, ''      # hint: what else to tell
     def test(self, n): return f'{self.least} <= {n}.ndim <= {self.most or self.least}'
     def say(self, n, given):
-        x, most, several = given[n], self.most or self.least, ('no axis', 'one axis', 'two axes', 'three axes', 'four axes')[self.least]
+        x = given[n]
+        most = self.most or self.least
+        several = ('no axis', 'one axis', 'two axes', 'three axes', 'four axes')[self.least]
         if self.least <= x.ndim <= most: return
         few = f'{several} or more' if most > self.least else several
-        help = f"{n}.insert_axis('one') has one more" if x.ndim < self.least else f'Tensor(values, {self.as_!r}); select or merge axes'
-        raise fault(self.kind, f'{n} has {few}, and this one {x.ndim}', help=help + f'; {self.hint}' * bool(self.hint), **{n: x})
+        help = (f"{n}.insert_axis('one') has one more" if x.ndim < self.least
+                else f'Tensor(values, {self.as_!r}); select or merge axes')
+        raise fault(self.kind, f'{n} has {few}, and this one {x.ndim}',
+                    help=help + f'; {self.hint}' * bool(self.hint), **{n: x})
     def spoil(self, n, given):
         x = given[n]
         few, more = self.least - 1, (self.most or self.least) + 1 - x.ndim
@@ -334,7 +366,8 @@ class leading(Check):
         x, t, k = given[self.of], given[n], self.many
         if t.tags[:k] != x.tags[:k]:
             own = x.tags[:k] + (t.tags[k:] if len(t.tags) >= k else ())
-            raise fault(TagError, f'the axes of {n} begin with {" ".join(x.tags[:k])!r}', help=_turn_into(n, t, own, True), **{n: t})
+            raise fault(TagError, f'the axes of {n} begin with {" ".join(x.tags[:k])!r}',
+                        help=_turn_into(n, t, own, True), **{n: t})
         agrees(n, self.of).ask(given)
     def spoil(self, n, given):
         t = given[n]
@@ -349,16 +382,19 @@ class agrees(Check):
     def test(self, n):
         x, shared = self.of, '' if self.but is None else f' and t != {self.but!r}'
         lists = f'isinstance({n}, (list, tuple)) or isinstance({x}, (list, tuple))'
-        return f'{lists} or all([{x}.shape[{x}.tags.index(t)] == m for t, m in zip({n}.tags, {n}.shape) if t in {x}.tags{shared}])'
+        return (f'{lists} or all([{x}.shape[{x}.tags.index(t)] == m for t, m in zip({n}.tags, '
+                f'{n}.shape) if t in {x}.tags{shared}])')
     def say(self, n, given):
         x, t = given[self.of], given[n]
         for tag, m in zip(t.tags, t.shape):
             if tag == self.but or tag not in x.tags or m == x.size(tag): continue
-            raise fault(self.kind, f'over {tag!r}: sizes differ', help=f'{tag!r} is {x.size(tag)} in {self.of} and {m} in {n}', **{n: t})
+            raise fault(self.kind, f'over {tag!r}: sizes differ',
+                        help=f'{tag!r} is {x.size(tag)} in {self.of} and {m} in {n}', **{n: t})
     def spoil(self, n, given):
         x, t = given[self.of], given[n]
         shared = [tag for tag in getattr(t, 'tags', ()) if tag in getattr(x, 'tags', ()) and tag != self.but]
-        if isinstance(t, Tensor) and shared: yield self.kind, {n: wrap(np.repeat(t.data, 2, t.tags.index(shared[0])), t.tags)}
+        if isinstance(t, Tensor) and shared:
+            yield self.kind, {n: wrap(np.repeat(t.data, 2, t.tags.index(shared[0])), t.tags)}
 
 
 class new_axis(Check):
@@ -366,7 +402,9 @@ class new_axis(Check):
     facts = 'of', 'instead', 'free'
     instead, free = None, ()
     def test(self, n):
-        free = f'{n} not in {self.of}.tags' + (f' or {n} == {self.instead}' if self.instead else '') + f' or {n} in {self.free}' * bool(self.free)
+        free = f'{n} not in {self.of}.tags'
+        if self.instead: free += f' or {n} == {self.instead}'
+        if self.free: free += f' or {n} in {self.free}'
         return f'type({n}) is str and {n}.isidentifier() and ({free})'
     def say(self, n, given):
         x, new = given[self.of], given[n]
@@ -377,7 +415,8 @@ class new_axis(Check):
             raise fault(TagError, f'the name {name!r} is taken', help=f'another name: {n}={name + "2"!r}')
     def spoil(self, n, given):
         yield TagError, {n: 'p q'}
-        if taken := [t for t in given[self.of].tags if t not in (given.get(self.instead), *self.free)]: yield TagError, {n: taken[0]}
+        if taken := [t for t in given[self.of].tags if t not in (given.get(self.instead), *self.free)]:
+            yield TagError, {n: taken[0]}
 
 
 class matches(Check):
@@ -388,7 +427,8 @@ class matches(Check):
     def say(self, n, given): raise _unlike(given[n], n, given[self.of], self.of)
     def spoil(self, n, given):
         x = given[n]
-        if isinstance(x, Tensor) and x.ndim: yield ShapeMismatch, {n: wrap(np.repeat(x.data, x.shape[0] + 1, 0), x.tags)}
+        if isinstance(x, Tensor) and x.ndim:
+            yield ShapeMismatch, {n: wrap(np.repeat(x.data, x.shape[0] + 1, 0), x.tags)}
 
 
 class like(matches):
@@ -430,7 +470,9 @@ def _unlike(t, n, x, of):
     other = next((tag for tag in x.tags if tag in t.tags and t.size(tag) != x.size(tag)), None)
     if set(t.tags) == set(x.tags):
         if other is None: head, help = f'{n} has the axes of {of} in another order', f'{n}.permute({tags!r})'
-        else: head, help = f'over {other!r}: sizes differ', f'{other!r} is {x.size(other)} in {of} and {t.size(other)} in {n}'
+        else:
+            head = f'over {other!r}: sizes differ'
+            help = f'{other!r} is {x.size(other)} in {of} and {t.size(other)} in {n}'
     if t.sizes != x.sizes and all(tag in x.tags and k in (1, x.size(tag)) for tag, k in t.sizes.items()):
         help = f'{{op}} stretches nothing; {n}.broadcast_to({tags!r}, {x.shape}) does'
     return fault(ShapeMismatch, head, help=help, **{n: t})
@@ -445,11 +487,16 @@ class broadcasts(Check):
         return f'isinstance({n}, Tensor) and {alike}'
     def say(self, n, given):
         x, t = given[self.of], given[n]
-        if not isinstance(t, Tensor): raise no_tensor(n, t, *[f'Tensor({t!r}) is one number for all'] * isinstance(t, float))
+        if not isinstance(t, Tensor):
+            raise no_tensor(n, t, *[f'Tensor({t!r}) is one number for all'] * isinstance(t, float))
         for tag, size in zip(t.tags, t.shape):
-            if tag not in x.tags: raise fault(TagError, f'{self.of} has no axis {tag!r}', help=did_you_mean(tag, x.tags, f'the axes of {self.of} are'), **{n: t})
+            if tag not in x.tags:
+                raise fault(TagError, f'{self.of} has no axis {tag!r}',
+                            help=did_you_mean(tag, x.tags, f'the axes of {self.of} are'), **{n: t})
             own = x.size(tag)
-            if size not in (1, own): raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help=f'{tag!r} is {own} in {self.of}, so {own} or 1 in {n}', **{n: t})
+            if size not in (1, own):
+                raise fault(ShapeMismatch, f'over {tag!r}: sizes differ',
+                            help=f'{tag!r} is {own} in {self.of}, so {own} or 1 in {n}', **{n: t})
         if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
     def spoil(self, n, given):
         t = given[n]
@@ -472,7 +519,8 @@ class additive(broadcasts):
 
 
 class vector(Check):
-    "Tensors with the one axis `over` of `of`, as long, of the same number type. `over` is a parameter, or a name in quotes."
+    """Tensors with the one axis `over` of `of`, as long, of the same number type. `over` is a
+    parameter, or a name in quotes."""
     facts = 'over', 'of'
     def test(self, n):
         x, tag = self.of, self.over
@@ -481,8 +529,11 @@ class vector(Check):
     def say(self, n, given):
         x, t = given[self.of], given[n]
         tag, = parse(given.get(self.over, self.over.strip("'")))
-        if not isinstance(t, Tensor) or t.tags != (tag,): raise fault(TagError, f'{n} has the one axis {tag!r}', help=f'Tensor(values, {tag!r})', **{n: t})
-        if t.shape != (x.size(tag),): raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help=f'{tag!r} is {x.size(tag)} in {self.of} and {t.numel} in {n}')
+        if not isinstance(t, Tensor) or t.tags != (tag,):
+            raise fault(TagError, f'{n} has the one axis {tag!r}', help=f'Tensor(values, {tag!r})', **{n: t})
+        if t.shape != (x.size(tag),):
+            raise fault(ShapeMismatch, f'over {tag!r}: sizes differ',
+                        help=f'{tag!r} is {x.size(tag)} in {self.of} and {t.numel} in {n}')
         if t.dtype != x.dtype: raise mixed(x, t, self.of, n)
     def spoil(self, n, given):
         t = given[n]
@@ -495,15 +546,20 @@ class constant(Check):
     facts = 'instead', 'kind'
     instead, kind = None, UnsupportedGradient      # how to train what is refused here
     def test(self, n): return f'not isinstance({n}, (Tensor, list, tuple)) or type({n}) is Tensor and {n}.node is None'
-    def say(self, n, given): no_gradient(n, given[n], f'{n}.detach() is a constant' + (f'; to train it: {self.instead}' if self.instead else ''), self.kind)
+    def say(self, n, given):
+        no_gradient(n, given[n], f'{n}.detach() is a constant' + (
+                        f'; to train it: {self.instead}' if self.instead else ''),
+                    self.kind)
     def spoil(self, n, given):
         if isinstance(t := given[n], Tensor) and t.dtype.is_float: yield self.kind, {n: Tensor(t, requires_grad=True)}
 
 
 def no_gradient(name, value, help, kind=UnsupportedGradient, depth=4):
-    "An error of `kind`, UnsupportedGradient or a sort of it, if a tensor, or one in nested lists, asks for a gradient where its numbers alone are used."
+    """An error of `kind`, UnsupportedGradient or a sort of it, if a tensor, or one in nested
+    lists, asks for a gradient where its numbers alone are used."""
     if isinstance(value, Tensor):
-        if value.node is not None and is_grad_enabled(): raise fault(kind, f'passes no gradient to its {name}', help=help)
+        if value.node is not None and is_grad_enabled():
+            raise fault(kind, f'passes no gradient to its {name}', help=help)
     elif isinstance(value, (list, tuple)) and depth:
         for v in value: no_gradient(name, v, help, kind, depth - 1)
 
@@ -515,7 +571,9 @@ class together(Check):
     def test(self, n): return ' == '.join(f'({m} is None)' for m in self.all)
     def say(self, n, given):
         missing = next(m for m in self.all if given[m] is None)
-        raise fault(OptionError, f'{missing} is missing', help=f'give {" and ".join(self.all)}, or neither' + f'; {self.hint}' * bool(self.hint))
+        raise fault(
+            OptionError, f'{missing} is missing',
+            help=f'give {" and ".join(self.all)}, or neither' + f'; {self.hint}' * bool(self.hint))
     def spoil(self, n, given): yield OptionError, {m: None for m in self.all[1:]}
 
 
@@ -560,7 +618,8 @@ class whole(Check):
         no_gradient(n, v, f'{n}.item() is a number{hint}')
         if not is_whole(v):
             other = f', or None for {self.none}' if self.none else ''
-            raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}{hint}')
+            raise fault(OptionTypeError, f'{n} is {shown(v)}',
+                        help=f'a whole number{", " * bool(self.ends())}{self.range()}{other}{hint}')
         if any((operator.index(v) < e) if s == '>=' else (operator.index(v) > e) for s, e in self.ends()):
             raise fault(self.kind, f'{n} is {brief(v, 5000)}', help=f'{n} is {self.range()}{hint}')
     def spoil(self, n, given):
@@ -577,18 +636,22 @@ class count(whole):
     def say(self, n, given):
         super().say(n, given)
         x, v, at = given[self.of], given[n], axis_of(given[self.of], given[self.along])
-        if v > x.shape[at]: raise fault(IndexOutOfBounds, f'along {x.tags[at]!r}: {v} of {x.shape[at]}', f'{n} is at most {x.shape[at]}')
+        if v > x.shape[at]:
+            raise fault(IndexOutOfBounds, f'along {x.tags[at]!r}: {v} of {x.shape[at]}',
+                        f'{n} is at most {x.shape[at]}')
     def spoil(self, n, given):
         yield from super().spoil(n, given)
         yield IndexOutOfBounds, {n: given[self.of].size(given[self.along]) + 1}
 
 
 class number(Check):
-    "Real numbers `above`, from `least`, `below` or to `most` the bounds; NaN is none, infinity only where `finite=False`."
+    """Real numbers `above`, from `least`, `below` or to `most` the bounds; NaN is none, infinity
+    only where `finite=False`."""
     facts = 'above', 'least', 'below', 'most', 'finite', 'kind', 'hint'
     above = least = below = most = hint = None      # hint: what else to tell
     finite, kind = True, OptionError
-    BOUNDS = dict(above=('>', operator.gt), least=('>=', operator.ge), below=('<', operator.lt), most=('<=', operator.le))
+    BOUNDS = dict(above=('>', operator.gt), least=('>=', operator.ge), below=('<', operator.lt),
+                  most=('<=', operator.le))
     WORDS = dict(above='above', least='at least', below='below', most='at most')
 
     def ends(self): return [(w, getattr(self, w)) for w in self.BOUNDS if getattr(self, w) is not None]
@@ -618,7 +681,8 @@ class number(Check):
 
 class one_of(Check):
     "One of some words."
-    facts = 'choices', 'what', 'hint'      # what: to call it by; the parameter's name if not given. hint: what else to tell
+    # what: to call it by; the parameter's name if not given. hint: what else to tell
+    facts = 'choices', 'what', 'hint'
     what = hint = None
     def __init__(self, names, choices, what=None, hint=None):
         super().__init__(names, tuple(choices.split()) if isinstance(choices, str) else tuple(choices), what, hint)
@@ -626,7 +690,8 @@ class one_of(Check):
     def say(self, n, given):
         v = given[n]
         if not isinstance(v, str) or v not in self.choices:
-            help = did_you_mean(v if isinstance(v, str) else '', self.choices, 'it is one of') + f'; {self.hint}' * bool(self.hint)
+            help = did_you_mean(v if isinstance(v, str) else '', self.choices,
+                                'it is one of') + f'; {self.hint}' * bool(self.hint)
             raise fault(OptionError, f'there is no {self.what or n} {shown(v)}', help=help)
     def spoil(self, n, given): yield OptionError, {n: str(given[n])[:-1] + 'x'}
 
@@ -635,7 +700,8 @@ class flag(Check):
     "True or False."
     def test(self, n): return f'type({n}) is bool'
     def say(self, n, given):
-        if not isinstance(given[n], (bool, np.bool_)): raise fault(OptionError, f'{n} is {shown(given[n])}', help=f'{n}=True or {n}=False')
+        if not isinstance(given[n], (bool, np.bool_)):
+            raise fault(OptionError, f'{n} is {shown(given[n])}', help=f'{n}=True or {n}=False')
     def spoil(self, n, given): yield OptionError, {n: 'yes'}
 
 

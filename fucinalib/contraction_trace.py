@@ -1,4 +1,5 @@
-"""Which matrix product a contraction became: a record, its text, its picture, and `explain`, which collects the records of a call."""
+"""Which matrix product a contraction became: a record, its text, its picture, and `explain`,
+which collects the records of a call."""
 import html as _html
 from fucinalib.autograd import Watcher, watchers
 from fucinalib.errors import OptionError, fault
@@ -39,7 +40,8 @@ class Product:
     def lines(self):
         "Left and right half of each line of the text."
         copied = ', '.join(f'{name} ({amount(n)})' for name, n in self.copied.items()) or 'nothing'
-        return [*[(name, f'{words(tags, self.sizes)}, {how}') for name, tags, how in zip(self.names, (self.a, self.b), self.how)],
+        return [*[(name, f'{words(tags, self.sizes)}, {how}')
+                  for name, tags, how in zip(self.names, (self.a, self.b), self.how)],
                 ('result', words(self.out, self.sizes)), ('call', self.shape), ('copied', copied)]
 
     @property
@@ -51,8 +53,12 @@ class Product:
 
     def _repr_html_(self):
         cell = 'padding:.05em .8em .05em 0;text-align:left;border:none;background:none;vertical-align:top'
-        rows = ''.join(f'<tr style="background:none"><td style="{cell};opacity:.7">{_html.escape(name)}</td><td style="{cell}">{_html.escape(text)}</td></tr>' for name, text in self.lines)
-        return f'<div style="{STYLE};margin:.3em 0 1em"><b>{_html.escape(self.title)}</b>{self.svg()}<table style="border-collapse:collapse;{STYLE}">{rows}</table></div>'
+        rows = ''.join(
+            f'<tr style="background:none"><td style="{cell};opacity:.7">{_html.escape(name)}</td>'
+            f'<td style="{cell}">{_html.escape(text)}</td></tr>' for name, text in self.lines)
+        return (f'<div style="{STYLE};margin:.3em 0 1em">'
+                f'<b>{_html.escape(self.title)}</b>{self.svg()}<table '
+                f'style="border-collapse:collapse;{STYLE}">{rows}</table></div>')
 
     def svg(self):
         "The two operands as boxes, their axes as legs; joined legs connect them."
@@ -65,25 +71,35 @@ class Product:
         y = lambda i, n: top + tall / 2 + (i - (n - 1) / 2) * gap
         parts = []
         for i, t in enumerate(g.left): parts.append(leg(t, self.sizes[t], left, 10, y(i, len(g.left)), 'start'))
-        for i, t in enumerate(g.right): parts.append(leg(t, self.sizes[t], right + box, wide - 10, y(i, len(g.right)), 'end'))
-        for i, t in enumerate(g.joined): parts.append(leg(t, self.sizes[t], left + box, right, y(i, len(g.joined)), 'middle', 3))
+        for i, t in enumerate(g.right):
+            parts.append(leg(t, self.sizes[t], right + box, wide - 10, y(i, len(g.right)), 'end'))
+        for i, t in enumerate(g.joined):
+            parts.append(leg(t, self.sizes[t], left + box, right, y(i, len(g.joined)), 'middle', 3))
         for i, t in enumerate(g.batch):
             x = middle + (i - (len(g.batch) - 1) / 2) * 78
-            parts.append(f'<path d="M{left + box / 2} {top} Q{left + box / 2} {top - 14} {x} {top - 16} '
-                         f'Q{right + box / 2} {top - 14} {right + box / 2} {top}" fill="none" {ink(t, "stroke")} stroke-width="2"/>'
-                         f'<line x1="{x}" y1="{top - 16}" x2="{x}" y2="{top - 30}" {ink(t, "stroke")} stroke-width="2"/><circle cx="{x}" cy="{top - 16}" r="3" {ink(t, "fill")}/>'
-                         f'<text x="{x + 5}" y="{top - 22}" {ink(t, "fill")}>{_html.escape(t)}={self.sizes[t]}</text>')
+            parts.append(
+                f'<path d="M{left + box / 2} {top} Q{left + box / 2} {top - 14} {x} {top - 16} '
+                f'Q{right + box / 2} {top - 14} {right + box / 2} {top}" fill="none" '
+                f'{ink(t, "stroke")} stroke-width="2"/>'
+                f'<line x1="{x}" y1="{top - 16}" x2="{x}" y2="{top - 30}" {ink(t, "stroke")} '
+                f'stroke-width="2"/><circle cx="{x}" cy="{top - 16}" r="3" {ink(t, "fill")}/>'
+                f'<text x="{x + 5}" y="{top - 22}" '
+                f'{ink(t, "fill")}>{_html.escape(t)}={self.sizes[t]}</text>')
         for x, name in ((left, self.names[0]), (right, self.names[1])):
-            parts.append(f'<rect x="{x}" y="{top}" width="{box}" height="{tall}" rx="8" fill="none" stroke="currentColor"/>'
-                         f'<text x="{x + box / 2}" y="{top + tall / 2 + 4}" text-anchor="middle" fill="currentColor">{_html.escape(name)}</text>')
-        return (f'<svg viewBox="0 0 {wide} {top + tall + 6}" width="{wide}" style="display:block;max-width:100%;font-family:inherit;font-size:12px" '
+            parts.append(f'<rect x="{x}" y="{top}" width="{box}" height="{tall}" rx="8" '
+                         'fill="none" stroke="currentColor"/>'
+                         f'<text x="{x + box / 2}" y="{top + tall / 2 + 4}" text-anchor="middle" '
+                         f'fill="currentColor">{_html.escape(name)}</text>')
+        return (f'<svg viewBox="0 0 {wide} {top + tall + 6}" width="{wide}" '
+                'style="display:block;max-width:100%;font-family:inherit;font-size:12px" '
                 f'role="img" aria-label="{_html.escape(self.title)}">{"".join(parts)}</svg>')
 
 
 def ink(tag, what):
     "Style attribute that paints a line or a letter in the colour of its axis."
     color = tag_color(tag)
-    return f'style="{what}:{color}"' if what == 'stroke' else f'style="fill:{color};fill:color-mix(in oklab,{color} 80%,currentColor)"'
+    return (f'style="{what}:{color}"' if what == 'stroke'
+            else f'style="fill:{color};fill:color-mix(in oklab,{color} 80%,currentColor)"')
 
 def leg(tag, n, x1, x2, y, anchor, width=2):
     "A line with the name and size of an axis above it."
@@ -104,11 +120,15 @@ class Explanation:
     @property
     def summary(self):
         "One line: how many products, copies and operations."
-        count = lambda n, word: f'{n} {word}' if n != 1 else f'1 {word[:-3] + "y" if word.endswith("ies") else word[:-1]}'
-        return f'{count(len(self), "products")}, {count(self.copies, "copies")}, {self.flops:,} operations' if self.products else 'no contraction ran in this call'
+        if not self.products: return 'no contraction ran in this call'
+        products = f'{len(self)} product' + 's' * (len(self) != 1)
+        copies = f'{self.copies} ' + ('copy' if self.copies == 1 else 'copies')
+        return f'{products}, {copies}, {self.flops:,} operations'
 
     def __repr__(self): return '\n'.join([*map(repr, self.products), self.summary])
-    def _repr_html_(self): return ''.join(p._repr_html_() for p in self.products) + f'<div style="{STYLE};opacity:.75">{self.summary}</div>'
+    def _repr_html_(self):
+        return (''.join(p._repr_html_() for p in self.products)
+                + f'<div style="{STYLE};opacity:.75">{self.summary}</div>')
 
 
 def explain(fn,     # a function or method that contracts tensors: x.dot, model, lambda: loss.backward()
@@ -116,7 +136,9 @@ def explain(fn,     # a function or method that contracts tensors: x.dot, model,
             **kw,
            )->Explanation:
     "Run `fn` and tell which matrix products it became and what they copied; `.result` is what it returned."
-    if not callable(fn): raise fault(OptionError, f'explain runs a function, and this is a {type(fn).__name__}', given=fn, help="explain(x.dot, w, 'in'), or explain(lambda: x @ w)")
+    if not callable(fn):
+        raise fault(OptionError, f'explain runs a function, and this is a {type(fn).__name__}',
+                    given=fn, help="explain(x.dot, w, 'in'), or explain(lambda: x @ w)")
     with Listener() as heard: result = fn(*args, **kw)
     return Explanation(heard.products, result)
 

@@ -3,12 +3,15 @@ import ml_dtypes
 import numpy as np
 from fucinalib.errors import DTypeError, brief, did_you_mean, fault
 
-__all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8', 'u16', 'bool_', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'rounded', 'grad_type']
+__all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8',
+           'u16', 'bool_', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'rounded', 'grad_type']
 
 
 class DType(str):
     "A number type. It is its short name (`x.dtype == 'f32'`) and knows its NumPy type."
-    is_blocks = False       # True for the formats of quantised blocks (kernels.blocks), which join these types when the operations load
+    # True for the formats of quantised blocks (kernels.blocks), which join these types when the
+    # operations load
+    is_blocks = False
     def __new__(cls, name, np_type):
         self = super().__new__(cls, name)
         self.np = np.dtype(np_type)
@@ -30,8 +33,10 @@ u8, u16, bool_ = DType('u8', 'u1'), DType('u16', 'u2'), DType('bool', '?')
 
 by_name = {d: d for d in (f32, f64, f16, bf16, f8_e4m3, f8_e5m2, i64, i32, i16, i8, u8, u16, bool_)}
 by_np = {d.np: d for d in by_name.values()}
-aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16, 'half': f16, 'bfloat16': bf16, 'float8_e4m3fn': f8_e4m3, 'float8_e5m2': f8_e5m2,
-           'int64': i64, 'int': i64, 'long': i64, 'int32': i32, 'int16': i16, 'int8': i8, 'uint8': u8, 'uint16': u16, 'bool_': bool_}
+aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16,
+           'half': f16, 'bfloat16': bf16, 'float8_e4m3fn': f8_e4m3, 'float8_e5m2': f8_e5m2,
+           'int64': i64, 'int': i64, 'long': i64, 'int32': i32, 'int16': i16, 'int8': i8,
+           'uint8': u8, 'uint16': u16, 'bool_': bool_}
 
 HALF = frozenset({f16.np, bf16.np})             # computed in f32, rounded once
 F8 = frozenset({f8_e4m3.np, f8_e5m2.np})        # stored, moved and cast, never computed in
@@ -39,7 +44,8 @@ SHORT = HALF | F8
 
 
 def odd(a):
-    "An array of f64 or whole numbers as f32, what lies between two of them as the one whose last bit is 1: then rounding it again is rounding it once."
+    """An array of f64 or whole numbers as f32, what lies between two of them as the one whose
+    last bit is 1: then rounding it again is rounding it once."""
     if a.dtype.kind in 'iu':
         far = np.abs(a) >> 1 >= 2**51       # f64 holds the upper 52 bits, the last of them for all below
         a = np.where(far, np.float64(4096) * (a >> 12 | ((a & 4095) != 0)), a)
@@ -49,7 +55,8 @@ def odd(a):
 
 
 def rounded(a, np_type):
-    "An array as another real type, every number rounded once. ml_dtypes goes by way of f32, which rounds f64 and long whole numbers before."
+    """An array as another real type, every number rounded once. ml_dtypes goes by way of f32,
+    which rounds f64 and long whole numbers before."""
     if np_type in SHORT and (a.dtype == np.float64 or a.dtype.kind in 'iu' and a.dtype.itemsize > 2): a = odd(a)
     with np.errstate(all='ignore'): return a.astype(np_type)
 
@@ -73,4 +80,5 @@ def as_dtype(name):
     elif name is not None:      # to NumPy, None is f64
         try: return by_np[np.dtype(name).newbyteorder('=')]
         except Exception: pass
-    raise fault(DTypeError, f'no number type is called {brief(name, 60)}', help=did_you_mean(brief(name), by_name, 'the types are'))
+    raise fault(DTypeError, f'no number type is called {brief(name, 60)}',
+                help=did_you_mean(brief(name), by_name, 'the types are'))

@@ -10,15 +10,21 @@ from inspect import signature
 from itertools import zip_longest
 from .colors import in_terminal
 
-__all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch', 'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
-           'EmptySelection', 'DTypeError', 'OptionError', 'OptionTypeError', 'IndexOutOfBounds', 'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
-           'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph', 'GradientShapeMismatch', 'GradientMismatch',
-           'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported', 'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
-           'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError', 'KernelError']      # fault, closest and did_you_mean are for the inside
+# fault, closest and did_you_mean are for the inside
+__all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch',
+           'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
+           'EmptySelection', 'DTypeError', 'OptionError', 'OptionTypeError', 'IndexOutOfBounds',
+           'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
+           'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph',
+           'GradientShapeMismatch', 'GradientMismatch',
+           'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported',
+           'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
+           'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError', 'KernelError']
 
 
 # A head that begins with one of these goes on from the operation's name; any other follows a colon.
-JOINED = frozenset('of over along with without to from at between beside by has is takes gives passes changes needs and'.split())
+JOINED = frozenset('of over along with without to from at between beside by has is takes gives '
+                   'passes changes needs and'.split())
 
 
 class FucinaError(Exception):
@@ -61,7 +67,8 @@ class FucinaError(Exception):
         return '\n'.join([self.first, *rows_of(self.operands), *place, *help])
 
     def _render_traceback_(self):
-        "What a notebook prints: the reader's own lines on the way to the fault, then the message with its axes in their colours."
+        """What a notebook prints: the reader's own lines on the way to the fault, then the
+        message with its axes in their colours."""
         lines = []
         for frame, at in traceback.walk_tb(self.__traceback__):
             if frame.f_globals.get('__name__', '').split('.')[0] in ('fucinalib', 'IPython'): continue
@@ -86,7 +93,8 @@ def _colored(text, operands):
 
 class TagError(FucinaError, ValueError): "An axis name that is unknown, repeated, malformed or in the way."
 
-class NoFirstAxis(TagError, TypeError): "A tensor taken for a list."      # TypeError is what iter() and len() promise; plotting relies on it
+# TypeError is what iter() and len() promise; plotting relies on it
+class NoFirstAxis(TagError, TypeError): "A tensor taken for a list."
 
 class ShapeError(FucinaError, ValueError): "Sizes that do not fit."
 class ShapeMismatch(ShapeError): "Two operands give one axis different sizes."
@@ -110,13 +118,16 @@ class BackwardAlreadyRun(GradError): "A graph gives its gradients once."
 class MissingOutputGradient(GradError): "backward() of several values needs to be told their weights."
 class MissingBackwardGradient(GradError): "A gradient rule returned nothing for an operand that needs a gradient."
 class NoGradientGraph(GradError): "backward() of a constant."
-class GradientShapeMismatch(GradError): "A gradient rule returned a gradient of another shape or number type than its operand."
+class GradientShapeMismatch(GradError):
+    "A gradient rule returned a gradient of another shape or number type than its operand."
 class GradientMismatch(GradError): "A gradient rule disagrees with finite differences."
 class UnsupportedGradient(GradError): "This operation has no gradient and would silently stop it."
 class GradientCastUnsupported(UnsupportedGradient): "No gradient passes through this change of number type."
 class GradientPackedMatmulUnsupported(UnsupportedGradient): "No gradient passes through a product with a packed weight."
-class GradientQuantizedMatmulUnsupported(UnsupportedGradient): "No gradient passes through a product with a packed quantised weight."
-class GradientPreparedConv2dUnsupported(UnsupportedGradient): "No gradient passes through a convolution with prepared weights."
+class GradientQuantizedMatmulUnsupported(UnsupportedGradient):
+    "No gradient passes through a product with a packed quantised weight."
+class GradientPreparedConv2dUnsupported(UnsupportedGradient):
+    "No gradient passes through a convolution with prepared weights."
 
 class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
 class KernelError(FucinaError, RuntimeError): "A compiled kernel failed half way through arrays that it changes."
@@ -132,7 +143,8 @@ def fault(kind,        # the error class
 
 
 def named(fn):
-    "Complete the faults of a function that is no operation, as operations do for themselves; a class made wrong says its own name."
+    """Complete the faults of a function that is no operation, as operations do for themselves; a
+    class made wrong says its own name."""
     name = fn.__name__ if not fn.__name__.endswith('init__') else fn.__qualname__.split('.')[-2]
     @wraps(fn)
     def call(*args, **kw):
@@ -151,7 +163,8 @@ def tensors_in(sig, args, kw):
 
 
 def is_tagged(value):
-    "Whether `value` is a tensor of some kind; a class of them only promises tags, and a module may have a function called shape."
+    """Whether `value` is a tensor of some kind; a class of them only promises tags, and a module
+    may have a function called shape."""
     return isinstance(getattr(value, 'tags', None), tuple) and isinstance(getattr(value, 'shape', None), tuple)
 
 
@@ -160,7 +173,8 @@ def rows_of(operands):
     wide = max(map(len, operands), default=0)
     axes = [words for words in operands.values() if all(AXIS.fullmatch(w) for w in words)]
     widths = [max(map(len, column)) for column in zip_longest(*axes, fillvalue='')]
-    line = lambda words: '  '.join(f'{w:<{n}}' for w, n in zip(words, widths)).rstrip() if words in axes else '  '.join(words)
+    line = lambda words: '  '.join(
+        f'{w:<{n}}' for w, n in zip(words, widths)).rstrip() if words in axes else '  '.join(words)
     return [f'    {name:<{wide}} : {line(words)}' for name, words in operands.items()]
 
 AXIS = re.compile(r'\w+=\d+')
@@ -170,7 +184,8 @@ def cells(value):
     "The words that describe an operand: `tag=size` each, or its type and value."
     if is_tagged(value): return [f'{t}={n}' for t, n in zip(value.tags, value.shape)] or ['a single number']
     shape = getattr(value, 'shape', None)
-    if isinstance(shape, tuple): return [f'{type(value).__name__} of shape {tuple(shape)}, {getattr(value, "dtype", "")}']
+    if isinstance(shape, tuple):
+        return [f'{type(value).__name__} of shape {tuple(shape)}, {getattr(value, "dtype", "")}']
     return [brief(value, 60)]
 
 

@@ -1,8 +1,9 @@
-"""What to say when Python, not a check, complains about a call: a wrong option, an operand that is no tensor, an argument of an odd kind.
+"""What to say when Python, not a check, complains about a call: a wrong option, an operand that
+is no tensor, an argument of an odd kind.
 
-A call that fails inside an operation fails with words about its inside. Its samples know better: each is a call that works,
-so an argument unlike all of them is named, with the comment that stands beside the parameter in the source.
-"""
+A call that fails inside an operation fails with words about its inside. Its samples know better:
+each is a call that works, so an argument unlike all of them is named, with the comment that
+stands beside the parameter in the source."""
 import inspect, re
 import numpy as np
 from .elsewhere import OPTIONS
@@ -31,7 +32,8 @@ def _say_signature(o, error, args, kw):
     tags = args[0].tags if args and isinstance(args[0], Tensor) else ()
     known = [n for n in o.signature.parameters if n not in ('self', 'x')]
     help = OPTIONS[unknown].format(op=o.name, tag=(tags or ('col',))[-1]) if unknown in OPTIONS else None
-    return _alone(fault(OptionError, f'there is no option {unknown!r}', help=help or did_you_mean(unknown, known, 'the options are')))
+    return _alone(fault(OptionError, f'there is no option {unknown!r}',
+                        help=help or did_you_mean(unknown, known, 'the options are')))
 
 
 def _say_operand(o, given):
@@ -47,7 +49,8 @@ def _say_operand(o, given):
 def no_tensor(name, value, help="Tensor([1., 2.], 'd') makes one of numbers and names"):
     "The error for an operand that is no tensor."
     kind = type(value).__name__
-    letters = ' '.join(('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e')[:np.ndim(value)]) if isinstance(value, np.ndarray) else ''
+    letters = (' '.join(('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e')[:np.ndim(value)])
+               if isinstance(value, np.ndarray) else '')
     if letters: help = f'Tensor({name}, {letters!r}) names its axes'
     if hasattr(value, 'to') and hasattr(value, 'tags'): help = f"{name}.to('f32')"
     article = 'an' if kind[0] in 'aeiou' or kind == 'ndarray' else 'a'
@@ -55,7 +58,8 @@ def no_tensor(name, value, help="Tensor([1., 2.], 'd') makes one of numbers and 
 
 
 def _say_option(o, given):
-    "The error for the first option unlike those of the samples, or None. A guess, so Python's own complaint stays in sight."
+    """The error for the first option unlike those of the samples, or None. A guess, so Python's
+    own complaint stays in sight."""
     for n, v in given.arguments.items():
         p = o.signature.parameters[n]
         if n in o.operands or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.annotation == list[Tensor]: continue
@@ -64,10 +68,12 @@ def _say_option(o, given):
 
 
 def _say_size(error):
-    "The error for sizes that are whole numbers each and together more than an address can count, or for one that even Python does not write out."
+    """The error for sizes that are whole numbers each and together more than an address can
+    count, or for one that even Python does not write out."""
     words = str(error) if isinstance(error, ValueError) else ''
     if words.startswith(('array is too big', 'Maximum allowed')):
-        return _alone(fault(InvalidShape, 'asks for an array larger than any memory', help='make a size, a padding or a count smaller'))
+        return _alone(fault(InvalidShape, 'asks for an array larger than any memory',
+                            help='make a size, a padding or a count smaller'))
     if words.startswith('Exceeds the limit'):
         return _alone(fault(OptionError, 'a whole number of more than 4300 digits', help='no number type holds it'))
 
@@ -83,7 +89,8 @@ def _is_of_kind(value, like):
     "Whether an argument is of the kind of another: both whole numbers, both one tag, lists of one kind, ..."
     value, like = [v.tolist() if isinstance(v, (np.generic, np.ndarray)) else v for v in (value, like)]
     if value is None or isinstance(value, bool) or isinstance(like, bool): return type(value) is type(like)
-    if isinstance(like, (int, float)): return isinstance(value, (int, type(like))) and abs(value) < 2**40      # more fits no memory
+    # more fits no memory
+    if isinstance(like, (int, float)): return isinstance(value, (int, type(like))) and abs(value) < 2**40
     if isinstance(like, str): return isinstance(value, str) and (len(value.split()) == 1 or not like.isidentifier())
     if isinstance(like, (list, tuple)):
         return isinstance(value, (list, tuple)) and all(any(_is_of_kind(v, k) for k in like) for v in value)

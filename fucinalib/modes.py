@@ -1,8 +1,8 @@
-"""A `with` block that is a decorator too: `Block`, of which no_grad, enable_grad, use_backend and timed are made.
+"""A `with` block that is a decorator too: `Block`, of which no_grad, enable_grad, use_backend and
+timed are made.
 
-Over a function the block lasts for the call. A generator or a coroutine stops and goes on many times: it is inside the block
-whenever it runs, and whoever runs in between is not.
-"""
+Over a function the block lasts for the call. A generator or a coroutine stops and goes on many
+times: it is inside the block whenever it runs, and whoever runs in between is not."""
 import functools, inspect
 from .errors import OptionError, brief, fault
 
@@ -12,7 +12,9 @@ class Block:
     def __call__(self, fn):
         name, kind = type(self).__name__, type(fn)
         if kind in (classmethod, staticmethod): return kind(self(fn.__func__))
-        if inspect.isclass(fn): raise fault(OptionError, f'{name} over the class {fn.__name__}', help='put it over its methods: wrapped, the class would be a function')
+        if inspect.isclass(fn):
+            raise fault(OptionError, f'{name} over the class {fn.__name__}',
+                        help='put it over its methods: wrapped, the class would be a function')
         if not callable(fn): raise fault(OptionError, f'{name}({brief(fn)})', help=self.usage())
         return decorate(self, fn)
 
@@ -36,7 +38,8 @@ class BareBlock(Block):
 
 def decorate(block, fn):
     "`fn` inside `block`, as the kind of function it is."
-    body = fn if inspect.isroutine(fn) or isinstance(fn, functools.partial) else type(fn).__call__      # an object with a __call__
+    # an object with a __call__
+    body = fn if inspect.isroutine(fn) or isinstance(fn, functools.partial) else type(fn).__call__
     if inspect.isgeneratorfunction(body): return walking(block.steps, fn)
     if inspect.iscoroutinefunction(body): return awaiting(block, fn)
     if inspect.isasyncgenfunction(body): return walking_async(block, fn)
@@ -56,7 +59,8 @@ def walking(steps, fn):
             item = step(gen.send, None)
             while True:
                 try: said = yield item
-                except BaseException as e: item = step(gen.throw, e)       # GeneratorExit too: this is how a generator is closed
+                # GeneratorExit too: this is how a generator is closed
+                except BaseException as e: item = step(gen.throw, e)
                 else: item = step(gen.send, said)
         except StopIteration as e: return e.value
     return inner

@@ -17,10 +17,12 @@ def verdict(o,          # an Op of the registry
         args, kw = sample.draw(seed=i)
         n, named = len(args), [k for k in kw if k in o.operands]
         rest = {k: v for k, v in kw.items() if k not in named}
-        call = lambda *all: o.call(*all[:n], **dict(zip(named, all[n:])), **rest)      # operands given by name are checked too, and gradcheck keeps its own eps
+        # operands given by name are checked too, and gradcheck keeps its own eps
+        call = lambda *all: o.call(*all[:n], **dict(zip(named, all[n:])), **rest)
         with enable_grad(): reports.append(gradcheck(call, *args, *[kw[k] for k in named]))
     if not reports: return None
-    return GradReport(sum(r.checked for r in reports), max(r.max_abs_error for r in reports), max(r.max_rel_error for r in reports))
+    return GradReport(sum(r.checked for r in reports), max(r.max_abs_error for r in reports),
+                      max(r.max_rel_error for r in reports))
 
 
 class OpTable:
@@ -35,7 +37,8 @@ class OpTable:
     def _repr_html_(self):
         cell = lambda kind, text: f'<{kind} style="text-align:left">{_html.escape(text)}</{kind}>'
         line = lambda kind, r: '<tr>' + ''.join(cell(kind, c) for c in r) + '</tr>'
-        return f'<table><thead>{line("th", self.head)}</thead><tbody>{"".join(line("td", r) for r in self.rows)}</tbody></table>'
+        return (f'<table><thead>{line("th", self.head)}</thead>'
+                f'<tbody>{"".join(line("td", r) for r in self.rows)}</tbody></table>')
     def _repr_markdown_(self):
         bar = lambda r: '| ' + ' | '.join(c.replace('|', '\\|').replace('<', '\\<') for c in r) + ' |'
         return '\n'.join([bar(self.head), bar(['---'] * len(self.head)), *map(bar, self.rows)])
@@ -59,13 +62,20 @@ def kernels_of(o,  # an Op of the registry
 def row(o):
     "One line of the table."
     report = verdict(o)
-    proof = f'{report.checked} slopes, {report.max_abs_error:.0e}' if report else 'no gradient' if not o.differentiable else 'by its parts'
-    return f'{o.name}({", ".join(o.signature.parameters)})', (o.doc.splitlines() or [''])[0], proof, o.torch or 'none', ' '.join(kernels_of(o)) or ('a view' if o.view else 'NumPy')
+    proof = (f'{report.checked} slopes, {report.max_abs_error:.0e}' if report else 'no gradient'
+             if not o.differentiable else 'by its parts')
+    return (f'{o.name}({", ".join(o.signature.parameters)})',
+            (o.doc.splitlines() or [''])[0],
+            proof,
+            o.torch or 'none',
+            ' '.join(kernels_of(o)) or ('a view' if o.view else 'NumPy'))
 
 
 def op_table(family=None,  # a family of the registry, or None for all
             )->OpTable:
     "The operations of a family with their gradchecks, computed now. OptionError if there is no such family."
     families = sorted({o.family for o in registry.values()})
-    if family is not None and family not in families: raise fault(OptionError, f'op_table: there is no family {family!r}', help=did_you_mean(family, families, 'they are'))
+    if family is not None and family not in families:
+        raise fault(OptionError, f'op_table: there is no family {family!r}',
+                    help=did_you_mean(family, families, 'they are'))
     return OpTable([o for o in registry.values() if family in (None, o.family)])

@@ -1,9 +1,10 @@
 """How things look: a tensor in one line, a tensor as HTML, an expected mistake.
 
-Nothing here prints a wall of numbers: every form is under 10 kB and reads at most `SAMPLE` elements, whatever the tensor's size.
-Every form reads on light and on dark ground. A single colour cannot have enough contrast on both (4.35 on #fff and #111 is the most there is),
-so text takes a colour of middling lightness and mixes it with `currentColor`, the ink of the page it stands on.
-"""
+Nothing here prints a wall of numbers: every form is under 10 kB and reads at most `SAMPLE`
+elements, whatever the tensor's size. Every form reads on light and on dark ground. A single
+colour cannot have enough contrast on both (4.35 on #fff and #111 is the most there is), so text
+takes a colour of middling lightness and mixes it with `currentColor`, the ink of the page it
+stands on."""
 import base64, html as _html, re, struct, zlib
 import numpy as np
 from fucinalib.colors import PALETTE, tag_color
@@ -60,7 +61,8 @@ def thinned(a):
     return a
 
 def stats(a):
-    "Two texts about the values of `a`: range and mean, and a warning if some are NaN or infinite. `~` marks what only a sample says."
+    """Two texts about the values of `a`: range and mean, and a warning if some are NaN or
+    infinite. `~` marks what only a sample says."""
     own = once(a)
     s = thinned(own)
     about, times = '' if s.size == own.size else '~', a.size / s.size
@@ -69,12 +71,14 @@ def stats(a):
     if s.dtype.kind not in 'iuf': s = s.astype('f8')
     fine = np.isfinite(s)
     count = lambda bad: about + str(int(float(f'{bad.sum() * times:.{2 if about else 15}g}')))
-    warning = ', '.join(f'{count(bad)} {word}' for word, bad in (('NaN', np.isnan(s)), ('inf', np.isinf(s))) if bad.any())
+    warning = ', '.join(f'{count(bad)} {word}'
+                        for word, bad in (('NaN', np.isnan(s)), ('inf', np.isinf(s))) if bad.any())
     if not fine.any(): return 'no finite value', warning
     s = s[fine]
     low, high = (int(s.min()), int(s.max())) if whole else (float(s.min()), float(s.max()))
     if low == high: return f'{about}all {number(low)}' if not warning else f'the rest {number(low)}', warning
-    digits = 4 if whole else min(9, 4 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low)))))      # enough to tell the two ends apart
+    # enough to tell the two ends apart
+    digits = 4 if whole else min(9, 4 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low)))))
     return f'{about}{number(low, digits)} to {number(high, digits)}, mean {number(s.mean(dtype="f8"), digits)}', warning
 
 def summary(x):
@@ -129,8 +133,12 @@ def panels(x, draw):
     out = ''
     for at in places:
         more = f' <span style="{FAINT}">… {left} more</span>' if left and at == places[-1] else ''
-        where = f'<div style="margin-bottom:.2em">{" ".join(chip(t, i) for t, i in zip(tags, at))}{more}</div>' if lead else ''
-        out += f'<div style="display:inline-block;vertical-align:top;margin:.45em 1.6em .2em 0">{where}{draw(a[at], tags[lead:])}</div>'
+        where = (
+            '<div '
+            f'style="margin-bottom:.2em">{" ".join(chip(t, i) for t, i in zip(tags, at))}{more}</div>'
+            if lead else '')
+        out += ('<div style="display:inline-block;vertical-align:top;margin:.45em 1.6em .2em 0">'
+                f'{where}{draw(a[at], tags[lead:])}</div>')
     return out
 
 def grid(a, tags):
@@ -141,13 +149,17 @@ def grid(a, tags):
     tr = '<tr style="background:none;border:0">'
     side = 2 * (a.ndim == 2)
     body = f'{tr}{td("") * side}<td colspan="{cols}" style="{css}0 .5em;text-align:left">{chip(tags[-1])}</td></tr>'
-    body += tr + td('') * side + ''.join(td(f'<span style="{FAINT}">{i}</span>', f'0 .5em;border-bottom:{rule}') for i in range(cols)) + '</tr>'
+    body += tr + td('') * side + ''.join(td(f'<span style="{FAINT}">{i}</span>',
+                                            f'0 .5em;border-bottom:{rule}')
+                                         for i in range(cols)) + '</tr>'
     values = column(a)
     for r in range(rows):
-        name = f'<td rowspan="{rows}" style="{css}0 .2em;vertical-align:top">{chip(tags[0])}</td>' if side and r == 0 else ''
+        name = (f'<td rowspan="{rows}" style="{css}0 .2em;vertical-align:top">{chip(tags[0])}</td>'
+                if side and r == 0 else '')
         index = td(f'<span style="{FAINT}">{r}</span>', f'0 .5em;border-right:{rule}') if side else ''
         body += tr + name + index + ''.join(map(td, values[r * cols:(r + 1) * cols])) + '</tr>'
-    return f'<table style="border-collapse:collapse;border:0;margin:0;width:auto;font:inherit;color:inherit;font-variant-numeric:tabular-nums">{body}</table>'
+    return ('<table style="border-collapse:collapse;border:0;margin:0;width:auto;font:inherit;'
+            f'color:inherit;font-variant-numeric:tabular-nums">{body}</table>')
 
 
 # ---- heat maps
@@ -157,27 +169,41 @@ def heat(a, tags):
     s = np.atleast_2d(a[tuple(slice(None, None, k) for k in step)]).astype('f8')
     fine = np.isfinite(s)
     low, high = (s[fine].min(), s[fine].max()) if fine.any() else (0., 0.)
-    zero = 0. if low <= 0 <= high else low if low > 0 else high       # numbers far from zero are told apart from the nearest one to it
+    # numbers far from zero are told apart from the nearest one to it
+    zero = 0. if low <= 0 <= high else low if low > 0 else high
     far = np.sort(np.abs(s[fine] - zero))
     reach = far[-1 - len(far) // 100] if len(far) else 0.      # one entry in a hundred may be beyond the scale
     level = np.clip(np.where(fine, s - zero, 0) / (reach or np.abs(high - low) or 1.), -1, 1)
-    index = np.where(np.isnan(s), 2 * LEVELS + 2, np.where(fine, LEVELS + np.rint(level * LEVELS), 2 * LEVELS + 1)).astype('u1')
+    index = np.where(np.isnan(s), 2 * LEVELS + 2,
+                     np.where(fine, LEVELS + np.rint(level * LEVELS), 2 * LEVELS + 1)).astype('u1')
     h, w = s.shape
     wide, tall = (min(12, max(1, 240 // n)) * n for n in (w, h))
     if a.ndim == 1: tall = 18
-    picture = (f'<img alt="heat map" src="data:image/png;base64,{base64.b64encode(png(index)).decode()}" '
-               f'style="width:{wide}px;height:{tall}px;max-width:none;image-rendering:pixelated;border:1px solid rgba(128,128,128,.45);display:block;margin:0">')
+    picture = (
+        f'<img alt="heat map" src="data:image/png;base64,{base64.b64encode(png(index)).decode()}" '
+        f'style="width:{wide}px;height:{tall}px;max-width:none;image-rendering:pixelated;border:1px '
+        'solid rgba(128,128,128,.45);display:block;margin:0">')
     span = lambda i: f'<span style="{FAINT}"> 0…{a.shape[i] - 1}{"" if step[i] == 1 else f" by {step[i]}"}</span>'
-    bar = [f'rgba({",".join(str(v) for v in bytes.fromhex(c[1:]))},{o})' for c, o in ((COLD, 1), (COLD, 0), (WARM, 0), (WARM, 1))]
+    bar = [f'rgba({",".join(str(v) for v in bytes.fromhex(c[1:]))},{o})'
+           for c, o in ((COLD, 1), (COLD, 0), (WARM, 0), (WARM, 1))]
     ends = [zero - reach, zero + reach]
     bar = bar[:2] if high <= zero else bar[2:] if low >= zero else bar
     ends = [ends[0], zero] if high <= zero else [zero, ends[1]] if low >= zero else ends
-    scale = (f'<span style="{FAINT}">{number(ends[0])}</span> <span style="display:inline-block;width:5em;height:.6em;background:linear-gradient(to right,{",".join(bar)});'
-             f'border:1px solid rgba(128,128,128,.45)"></span> <span style="{FAINT}">{number(ends[1])}</span>')
-    marks = ''.join(f' <span style="color:{c}">■</span> {word}' for c, word, bad in ((BAD, 'NaN', np.isnan(s)), (INF, 'inf', np.isinf(s))) if bad.any())
-    empty, left = ('<div></div>', f'<div style="text-align:right;line-height:1.25">{chip(tags[0])}<br>{span(0)}</div>') if a.ndim == 2 else ('', '')
-    return (f'<div style="display:inline-grid;grid-template-columns:{"auto " * a.ndim};gap:.15em .6em;align-items:start">'
-            f'{empty}<div>{chip(tags[-1])}{span(-1)}</div>{left}{picture}{empty}<div style="font-size:.9em">{scale if fine.any() else ""}{marks}</div></div>')
+    scale = (f'<span style="{FAINT}">{number(ends[0])}</span> <span '
+             'style="display:inline-block;width:5em;height:.6em;background:linear-gradient(to '
+             f'right,{",".join(bar)});'
+             'border:1px solid rgba(128,128,128,.45)"></span> <span '
+             f'style="{FAINT}">{number(ends[1])}</span>')
+    marks = ''.join(f' <span style="color:{c}">■</span> {word}' for c, word, bad in (
+                        (BAD, 'NaN', np.isnan(s)), (INF, 'inf', np.isinf(s))) if bad.any())
+    empty, left = (
+        ('<div></div>',
+         f'<div style="text-align:right;line-height:1.25">{chip(tags[0])}<br>{span(0)}</div>')
+        if a.ndim == 2 else ('', ''))
+    return (f'<div style="display:inline-grid;grid-template-columns:{"auto " * a.ndim};gap:.15em '
+            '.6em;align-items:start">'
+            f'{empty}<div>{chip(tags[-1])}{span(-1)}</div>{left}{picture}{empty}<div '
+            f'style="font-size:.9em">{scale if fine.any() else ""}{marks}</div></div>')
 
 def png(index):
     "A palette picture: the shades from cold over transparent to warm, then inf, then NaN."
@@ -188,7 +214,8 @@ def png(index):
     part = lambda kind, data: struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
     h, w = index.shape
     rows = np.concatenate([np.zeros((h, 1), 'u1'), index], 1).tobytes()
-    return (b'\x89PNG\r\n\x1a\n' + part(b'IHDR', struct.pack('>IIBBBBB', w, h, 8, 3, 0, 0, 0)) + part(b'PLTE', colours) + part(b'tRNS', alpha)
+    return (b'\x89PNG\r\n\x1a\n' + part(b'IHDR', struct.pack('>IIBBBBB', w, h, 8, 3, 0, 0, 0))
+            + part(b'PLTE', colours) + part(b'tRNS', alpha)
             + part(b'IDAT', zlib.compress(rows, 9)) + part(b'IEND', b''))
 
 
@@ -202,7 +229,8 @@ class Mistake:
         if len(text) > 2000: text = text[:2000] + '…'
         told = tinted(text)
         if len(told) > MOST - 500: told = _html.escape(text[:1000]) + '…'
-        return (f'<pre style="{STYLE};border:0;border-left:3px solid {BAD};padding:.3em .8em;margin:.3em 0;background:none;color:inherit;white-space:pre-wrap">'
+        return (f'<pre style="{STYLE};border:0;border-left:3px solid {BAD};padding:.3em '
+                '.8em;margin:.3em 0;background:none;color:inherit;white-space:pre-wrap">'
                 f'<b style="{ink(BAD)}">{_html.escape(type(self.error).__name__)}</b>: {told}</pre>')
 
 def tinted(message):
@@ -223,18 +251,22 @@ def mistake(call,            # a function of no arguments that should fail
 
 
 class Memory:
-    "How a tensor walks the block of memory it looks at: one box per value there, arcs from each value of the tensor to the next."
+    """How a tensor walks the block of memory it looks at: one box per value there, arcs from each
+    value of the tensor to the next."""
     BOX, MOST = 38, 48
 
     def __init__(self, x):
         a = root = x.data
-        under = lambda r: r.base if isinstance(r.base, np.ndarray) else getattr(r.base, 'base', None)      # as_strided puts a holder between
+        # as_strided puts a holder between
+        under = lambda r: r.base if isinstance(r.base, np.ndarray) else getattr(r.base, 'base', None)
         while isinstance(under(root), np.ndarray) and under(root).dtype == a.dtype: root = under(root)
         low, high = np.lib.array_utils.byte_bounds(root)
         self.tags, self.shape, self.strides = x.tags, a.shape, tuple(s // a.itemsize for s in a.strides)
         self.offset = (a.__array_interface__['data'][0] - low) // a.itemsize
         n = (high - low) // a.itemsize
-        if max(n, a.size) > self.MOST: raise fault(InvalidShape, f'a picture of {max(n, a.size)} values', x=x, help=f'at most {self.MOST} can be told apart; take a small tensor')
+        if max(n, a.size) > self.MOST:
+            raise fault(InvalidShape, f'a picture of {max(n, a.size)} values', x=x,
+                        help=f'at most {self.MOST} can be told apart; take a small tensor')
         self.walk = [self.offset + sum(i * s for i, s in zip(at, self.strides)) for at in np.ndindex(a.shape)]
         self.cells = dict(zip(range(n), root.ravel('K'))) if root.size == n else dict(zip(self.walk, a.ravel()))
 
@@ -249,22 +281,35 @@ class Memory:
         first = {p: k // ring for k, p in reversed(list(enumerate(self.walk)))}
         visits = {p: ' '.join(str(k) for k, q in enumerate(self.walk) if q == p) for p in first}
         start = PALETTE.index(tag_color(self.tags[0])) if self.tags else 0
-        fill = lambda p: f'fill="{PALETTE[(start + 5 * first[p]) % len(PALETTE)]}" fill-opacity=".35"' if p in first else 'fill="none"'
-        box = ''.join(f'<rect x="{p * B + 2}" y="{top}" width="{B - 4}" height="26" rx="4" {fill(p)} stroke="currentColor" stroke-opacity=".5"/>'
-                      f'<text x="{p * B + B / 2}" y="{top + 18}" fill-opacity="{1 if p in first else .45}">{number(v)}</text>'
-                      f'<text x="{p * B + B / 2}" y="{top + 42}" font-size="10" fill-opacity=".72">{visits.get(p, "")}</text>' for p, v in self.cells.items())
+        colour = lambda p: PALETTE[(start + 5 * first[p]) % len(PALETTE)]
+        fill = lambda p: f'fill="{colour(p)}" fill-opacity=".35"' if p in first else 'fill="none"'
+        box = ''.join(f'<rect x="{p * B + 2}" y="{top}" width="{B - 4}" height="26" rx="4" '
+                      f'{fill(p)} stroke="currentColor" stroke-opacity=".5"/>'
+                      f'<text x="{p * B + B / 2}" y="{top + 18}" '
+                      f'fill-opacity="{1 if p in first else .45}">{number(v)}</text>'
+                      f'<text x="{p * B + B / 2}" y="{top + 42}" font-size="10" '
+                      f'fill-opacity=".72">{visits.get(p, "")}</text>' for p, v in self.cells.items())
         arcs = ''
         for p, q in zip(self.walk, self.walk[1:]):
             x, y, peak = p * B + B / 2, q * B + B / 2, top - 1.25 * up(q - p)
-            arcs += f'<path d="M{x - 5 * (p == q)} {top - 2} C{x - 9 * (p == q)} {peak} {y + 9 * (p == q)} {peak} {y + 5 * (p == q)} {top - 4}" marker-end="url(#arrow)"/>'
-        axes = ' '.join(f'{chip(t, n)} <span style="{FAINT}">stride {s}</span>' for t, n, s in zip(self.tags, self.shape, self.strides))
-        arrow = '<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" stroke="none"/></marker>'
-        return (f'<div style="{STYLE}">{axes} <span style="{FAINT}">from {self.offset}</span><div style="overflow-x:auto">'
+            near, far = 5 * (p == q), 9 * (p == q)       # an arc from a place to itself is a loop
+            arcs += (f'<path d="M{x - near} {top - 2} C{x - far} {peak} {y + far} {peak} '
+                     f'{y + near} {top - 4}" marker-end="url(#arrow)"/>')
+        axes = ' '.join(f'{chip(t, n)} <span style="{FAINT}">stride {s}</span>'
+                        for t, n, s in zip(self.tags, self.shape, self.strides))
+        arrow = ('<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" '
+                 'markerHeight="5" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" '
+                 'stroke="none"/></marker>')
+        return (f'<div style="{STYLE}">{axes} <span style="{FAINT}">from {self.offset}</span>'
+                '<div style="overflow-x:auto">'
                 f'<svg width="{(max(self.cells) + 1) * B}" height="{top + 48}" text-anchor="middle" '
-                f'font-size="12" fill="currentColor"><defs>{arrow}</defs><g fill="none" stroke="currentColor" stroke-opacity=".55">{arcs}</g>{box}</svg></div></div>')
+                f'font-size="12" fill="currentColor"><defs>{arrow}</defs>'
+                f'<g fill="none" stroke="currentColor" stroke-opacity=".55">{arcs}</g>{box}</svg>'
+                '</div></div>')
 
 
 def memory(x,  # a small tensor
           )->Memory:
-    "A picture of how `x` walks its memory. Below each box: which values of x, in the order of its tags, are read there."
+    """A picture of how `x` walks its memory. Below each box: which values of x, in the order of
+    its tags, are read there."""
     return Memory(x)

@@ -1,8 +1,8 @@
 """Exercises that answer back: define, check, hint, solution, and `use` your own op in the library.
 
-A chapter defines an exercise with its reference. The learner's function runs on the same inputs, and the first difference is
-shown: which input, which entry, yours beside the right one, a picture. Progress lasts as long as the process; nothing is stored.
-"""
+A chapter defines an exercise with its reference. The learner's function runs on the same inputs,
+and the first difference is shown: which input, which entry, yours beside the right one, a
+picture. Progress lasts as long as the process; nothing is stored."""
 import ast, copy, dis, functools, inspect, json, linecache, re, sys, textwrap, traceback
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -61,9 +61,11 @@ def exercise(id,              # 'chapter.number', e.g. '10.1'
              grad=False,      # compare the gradients of the float tensors among the arguments as well
              picture=None,    # function of (yours, right) that gives HTML instead of the heat grids; False: none
              op=None,         # name of the library's op that `use` replaces; the answer may not call it
-             method=None,     # without an op: name under which `use` makes the answer a method of tensors, or of what its first argument is
-             adapt=None,      # function of the answer that gives what `use` puts there; a call for which that returns NotImplemented
-                              # is left to the library, and inside it the op is the library's own
+             method=None,     # without an op: name under which `use` makes the answer a method of tensors,
+                              # or of what its first argument is
+             adapt=None,      # function of the answer that gives what `use` puts there; a call for which
+                              # that returns NotImplemented is left to the library, and inside it
+                              # the op is the library's own
              raises=None,     # error class the answer must raise: where the reference does, or everywhere without a reference
              ask=None,        # what to write, one sentence; None: the stub's docstring, else the title
              run=None,        # how an answer meets its arguments, `run(answer, *args)`; None: call it
@@ -72,12 +74,14 @@ def exercise(id,              # 'chapter.number', e.g. '10.1'
     if op is not None and op not in registry:
         raise fault(OptionError, f'exercise {id}: the library has no op {op!r}', help=did_you_mean(op, registry))
     if method is not None and hasattr(Tensor, method) and str(id) not in book:
-        raise fault(OptionError, f'exercise {id}: Tensor has {method!r} already', help=f"op={method!r} lets the answer compute it")
+        raise fault(OptionError, f'exercise {id}: Tensor has {method!r} already',
+                    help=f"op={method!r} lets the answer compute it")
     hints = (hints,) if isinstance(hints, str) else tuple(hints)
     new = Exercise(str(id), title, reference, inputs, hints, tol, grad, picture, op, method, adapt, raises, ask,
                    run or (lambda f, *args: f(*args)))
     if (old := book.get(new.id)):
-        new.verdicts, new.passed, new.shown, new.answer, new.used = old.verdicts, old.passed, old.shown, old.answer, old.used
+        new.verdicts, new.passed, new.shown, new.answer, new.used = (old.verdicts, old.passed,
+                                                                     old.shown, old.answer, old.used)
     book[new.id] = new
 
 
@@ -85,14 +89,16 @@ def find(id, what):
     "The exercise called `id`. OptionError if there is none."
     if (found := book.get(str(id))): return found
     raise fault(OptionError, f'{what}: there is no exercise {str(id)!r}',
-                help=did_you_mean(id, book, 'defined so far') if book else 'run the cells above first; they define the exercises')
+                help=did_you_mean(id, book, 'defined so far') if book
+                else 'run the cells above first; they define the exercises')
 
 
 # ---- running an answer ----
 class Circular(FucinaError): "The answer called the op it is to replace."
 
 def blank(answer):
-    "Is this still the stub: `...`, nothing, or a function that does nothing or ends in `...` without having returned anything?"
+    """Is this still the stub: `...`, nothing, or a function that does nothing or ends in `...`
+    without having returned anything?"""
     if answer is None or answer is ...: return True
     code = getattr(inspect.unwrap(answer) if callable(answer) else answer, '__code__', None)
     idle = {'RESUME', 'COPY_FREE_VARS', 'NOP', 'LOAD_CONST', 'RETURN_CONST', 'RETURN_VALUE'}
@@ -100,11 +106,13 @@ def blank(answer):
         i.opname in idle and ('CONST' not in i.opname or i.argval in (None, ...)) for i in dis.get_instructions(code)))
 
 def unfinished(fn):
-    "Whether a function's last line is `...` and none before it returns: the compiler drops such a line, so the source is asked."
+    """Whether a function's last line is `...` and none before it returns: the compiler drops such
+    a line, so the source is asked."""
     try: tree = ast.parse(textwrap.dedent(inspect.getsource(fn))).body[0]
     except (OSError, TypeError, SyntaxError): return False
     if not isinstance(tree, ast.FunctionDef): return False
-    last, inner = tree.body[-1], {id(n) for f in ast.walk(tree) if f is not tree and isinstance(f, INNER) for n in ast.walk(f)}
+    last = tree.body[-1]
+    inner = {id(n) for f in ast.walk(tree) if f is not tree and isinstance(f, INNER) for n in ast.walk(f)}
     return (isinstance(last, ast.Expr) and getattr(last.value, 'value', None) is ...
             and not any(isinstance(n, (ast.Return, ast.Yield)) and id(n) not in inner for n in ast.walk(tree)))
 
@@ -124,11 +132,13 @@ def computed_by(name, fn=None):
 def barred(*args, **kw): raise Circular
 
 def fresh(v, grad=False):
-    "A copy that shares no memory; with `grad`, a float tensor becomes a leaf that collects a gradient. A result stays what it is."
+    """A copy that shares no memory; with `grad`, a float tensor becomes a leaf that collects a
+    gradient. A result stays what it is."""
     if type(v) in (list, tuple): return type(v)(fresh(e) for e in v)
     if type(v) is dict: return {k: fresh(e) for k, e in v.items()}
     if not is_tensor(v): return copy.deepcopy(v)
-    if v.node is not None and v.node.op is not None: return v       # its graph cannot be copied, and may be what is asked about
+    # its graph cannot be copied, and may be what is asked about
+    if v.node is not None and v.node.op is not None: return v
     t = Tensor(v.data.copy(), v.tags, requires_grad=v.node is not None or grad and v.dtype.is_float)
     if v.node is not None and v.grad is not None: t.grad = v.grad
     return t
@@ -143,7 +153,8 @@ def trial(ex, answer, args, names):
     "The first Fault of the answer on one tuple of arguments, or None."
     if blank(answer): return unanswered(ex, answer)
     if not callable(ex.reference) and not ex.raises: return secret(differ(answer, ex.reference, ex.tol))
-    if not callable(answer): return Fault('a function is asked for', describe(answer), f'def mine({", ".join(names)}): ...')
+    if not callable(answer):
+        return Fault('a function is asked for', describe(answer), f'def mine({", ".join(names)}): ...')
     chosen = any(is_tensor(a) and a.node is not None for a in args)    # the chapter says itself what needs a gradient
     learner, teacher, pristine = ([fresh(a, ex.grad and not chosen) for a in args] for _ in range(3))
     must, right = ex.raises, None
@@ -184,7 +195,9 @@ def after(ex, names, learner, teacher, pristine):
 def slopes(ex, answer, yours, right, names, learner, teacher):
     "The first Fault among the gradients; both results are pulled back with the same uneven weights."
     if not is_tensor(right) or right.node is None:
-        raise fault(OptionError, f'exercise {ex.id}: grad=True needs a reference that returns one tensor in a graph', result=right,
+        raise fault(OptionError,
+                    f'exercise {ex.id}: grad=True needs a reference that returns one tensor in a graph',
+                    result=right,
                     help='leave grad=True out, or return what the operations of fucinalib gave')
     stay = 'stay with tensor operations: .numpy(), .item() and detach leave the graph'
     if yours.node is None: return Fault('value right, but no gradient passes through it', help=stay)
@@ -196,7 +209,8 @@ def slopes(ex, answer, yours, right, names, learner, teacher):
     for name, mine, theirs in zip(names, learner, teacher):
         if not is_tensor(theirs) or theirs.node is None: continue
         a, b = (t.grad if t.grad is not None else Tensor(np.zeros_like(t.data), t.tags) for t in (mine, theirs))
-        if mine.grad is None and b.data.any(): return Fault(f'value right, but no gradient reaches {name}', 'None', describe(b), stay)
+        if mine.grad is None and b.data.any():
+            return Fault(f'value right, but no gradient reaches {name}', 'None', describe(b), stay)
         if (found := differ(a, b, ex.tol, args=list(zip(names, teacher)))):
             found.head = f'value right, gradient of {name} {found.head}'
             return found
@@ -216,7 +230,8 @@ def raised(error, answer, names, must=None, what='your code raised'):
 def check(id,      # the exercise, e.g. '10.1'
           answer,  # your function, or your value
          )->Verdict:
-    "Run `answer` beside the reference on every input. Never raises for a wrong answer; OptionError for an unknown exercise."
+    """Run `answer` beside the reference on every input. Never raises for a wrong answer;
+    OptionError for an unknown exercise."""
     ex = find(id, 'check')
     cases = ex.cases()
     for n, args in enumerate(cases, 1):
@@ -253,25 +268,29 @@ def hint(id,      # the exercise
     total = len(ex.hints)
     if n is None: n = ex.shown = min(ex.shown + 1, total + 1)
     elif n not in range(1, total + 1):
-        raise fault(OptionError, f'hint {n!r} of {ex.id}: there are {total}', help=f'hint({ex.id!r}) gives the next one')
+        raise fault(OptionError, f'hint {n!r} of {ex.id}: there are {total}',
+                    help=f'hint({ex.id!r}) gives the next one')
     if n <= total: return Note(f'Hint {n}/{total}: {ex.hints[n - 1]}')
     return Note(f'{"That was the last hint" if total else "There is no hint"} for {ex.id}. '
                 f'The solution is in the folded cell below the exercise; `solution({ex.id!r})` shows it here.')
 
 def solution(id)->Note:
-    "The solution cell's source, from a notebook beside the library or in this folder, or from this session if it was run."
+    """The solution cell's source, from a notebook beside the library or in this folder, or from
+    this session if it was run."""
     ex = find(id, 'solution')
     wanted = re.compile(rf'#\|\s*solution:\s*{re.escape(ex.id)}\s*')
     for source in sources(ex.id):
         first, _, rest = source.partition('\n')
         if wanted.fullmatch(first): return Note(f'Solution of {ex.id}: {ex.title}\n\n```python\n{rest.strip()}\n```')
-    return Note(f'The solution of {ex.id} is in the folded cell below the exercise, in the notebook of chapter {ex.chapter}. '
+    return Note(f'The solution of {ex.id} is in the folded cell below the exercise, in the '
+                f'notebook of chapter {ex.chapter}. '
                 'That notebook is not here.')
 
 def sources(id):
     "Sources of cells that may be the solution `id`: of notebooks on disk, then of this session."
     here, home = Path.cwd(), Path(__file__).resolve().parents[2]
-    for folder in dict.fromkeys([home / 'nbs', home / 'tutorials', here, here / 'nbs']):      # the source first: a copy may have been changed
+    # the source first: a copy may have been changed
+    for folder in dict.fromkeys([home / 'nbs', home / 'tutorials', here, here / 'nbs']):
         for path in sorted(folder.glob('*.ipynb')):
             text = path.read_text(encoding='utf-8', errors='replace')
             if 'solution:' not in text or id not in text: continue
@@ -317,7 +336,8 @@ def place_of(ex):
                      + '; fl.Tensor.name = fn adds a method of your own')
 
 def fitted(ex, answer):
-    "What `use` puts there: the answer, or what `adapt` makes of it, with the library's own for calls that are not its business."
+    """What `use` puts there: the answer, or what `adapt` makes of it, with the library's own for
+    calls that are not its business."""
     made = ex.adapt(answer) if ex.adapt else answer
     @functools.wraps(answer)
     def call(*args, **kw):
@@ -349,7 +369,8 @@ class Used:
 def use(id,      # the exercise
         fn=...,  # your function; `...`: your latest right answer; None: the library's own again
        )->Used:
-    "Compute an op of the library with your function, for this session or inside `with`. OptionError unless it passes its check."
+    """Compute an op of the library with your function, for this session or inside `with`.
+    OptionError unless it passes its check."""
     ex = find(id, 'use')
     place = place_of(ex)
     if fn is ...: fn = ex.answer

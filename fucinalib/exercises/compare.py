@@ -71,7 +71,9 @@ def differ(yours, right,
     inner = lambda x, y, name: differ(x, y, tol, part + name, args, seen)
     if yours is None and right is not None:
         return Fault(of + ('no value here' if part else 'the function returned None: did you forget return?'), **sides)
-    if a != b: return Fault(f'{of}returned {a_kind(yours)}, asked for {a_kind(right)}', help=UNWRAP.get((a, b), ''), **sides)
+    if a != b:
+        return Fault(f'{of}returned {a_kind(yours)}, asked for {a_kind(right)}',
+                     help=UNWRAP.get((a, b), ''), **sides)
     if is_array(right): return differ_arrays(yours, right, tol, of, args)
     if b in ('number', 'bool'): return differ_numbers(np.asarray(yours), np.asarray(right), tol, of)
     if b == 'list':
@@ -83,10 +85,13 @@ def differ(yours, right,
         if odd: return Fault(f'{of}the key {odd[0][0]!r} is {odd[0][1]}', **sides)
         return next((f for k in right if (f := inner(yours[k], right[k], f'[{k!r}]'))), None)
     if yours is right or id(right) in seen: return None
-    if seen and inspect.isroutine(yours) and inspect.isroutine(right): return None     # rules that objects hold cannot be compared
+    # rules that objects hold cannot be compared
+    if seen and inspect.isroutine(yours) and inspect.isroutine(right): return None
     if type(right).__eq__ is object.__eq__ and not inspect.isroutine(right) and not isinstance(right, type):
         mine, theirs = attributes(yours), attributes(right)
-        return next((f for k in theirs if (f := differ(mine.get(k), theirs[k], tol, f'{part}.{k}', args, (*seen, id(right))))), None)
+        return next((f for k in theirs if (f := differ(mine.get(k), theirs[k], tol, f'{part}.{k}',
+                                                       args, (*seen, id(right))))),
+                    None)
     return None if bool(yours == right) else Fault(of + 'another value', **sides)
 
 UNWRAP = {('array', 'Tensor'): 'wrap it: Tensor(array, tags)', ('Tensor', 'array'): 'take the array out: x.numpy()',
@@ -94,7 +99,8 @@ UNWRAP = {('array', 'Tensor'): 'wrap it: Tensor(array, tags)', ('Tensor', 'array
 
 def attributes(v):
     "What an object holds, by name."
-    slots = [s for c in type(v).__mro__ for s in np.atleast_1d(getattr(c, '__slots__', ())) if not str(s).startswith('__')]
+    slots = [s for c in type(v).__mro__
+             for s in np.atleast_1d(getattr(c, '__slots__', ())) if not str(s).startswith('__')]
     return {s: getattr(v, s) for s in map(str, slots) if hasattr(v, s)} | getattr(v, '__dict__', {})
 
 def differ_numbers(x, y, tol, of):
@@ -112,14 +118,17 @@ def differ_arrays(yours, right, tol, of, args):
     x, y = numbers(yours), numbers(right)
     bad = wrong(x, y, slack(x, y) if tol is None else tol)
     if x.dtype != y.dtype:
-        head = 'the values differ, and so does the number type' if bad.any() else 'values right, but another number type'
+        head = ('the values differ, and so does the number type' if bad.any()
+                else 'values right, but another number type')
         convert = 'to' if is_tensor(right) else 'astype'
         return Fault(of + head, str(yours.dtype), str(right.dtype), f'.{convert}({str(right.dtype)!r})')
     if not bad.any(): return None
     at, many = tuple(int(i) for i in np.argwhere(bad)[0]), bad.sum()
     word = 'NaN' if x[at] != x[at] else 'wrong'
-    count = '' if bad.size == 1 else f', {many} of {bad.size} entries' if many > 1 else f', the only wrong entry of {bad.size}'
-    return Fault(f'{of}{word} at {place(at, tags)}{count}' if at else f'{of}{word} value', *apart(x[at].item(), y[at].item()),
+    count = ('' if bad.size == 1 else f', {many} of {bad.size} entries' if many > 1
+             else f', the only wrong entry of {bad.size}')
+    return Fault(f'{of}{word} at {place(at, tags)}{count}' if at else f'{of}{word} value',
+                 *apart(x[at].item(), y[at].item()),
                  help=pattern(x, y, bad, args), at=at, tags=tags, sides=(x, y, bad))
 
 
@@ -129,12 +138,14 @@ def slack(a, b):
     return {2: 1e-2, 4: 1e-5}.get(min(sizes), 1e-7) if sizes else 0
 
 def wrong(x, y, tol):
-    "Mask of the entries of x that are not y's; NaN equals NaN. `tol` is relative to the entry and to the largest one, up to 1."
+    """Mask of the entries of x that are not y's; NaN equals NaN. `tol` is relative to the entry
+    and to the largest one, up to 1."""
     if x.dtype.kind in 'iub' and y.dtype.kind in 'iub' and not tol: return np.asarray(x != y)
     with np.errstate(all='ignore'):
         x, y = x.astype('f8'), y.astype('f8')
         size = np.where(np.isfinite(y), np.abs(y), 0)
-        near = np.abs(x - y) <= tol * (size + min(1, size.max(initial=0)) + .01)     # .01: rounding where all should be 0
+        # .01: rounding where all should be 0
+        near = np.abs(x - y) <= tol * (size + min(1, size.max(initial=0)) + .01)
         return ~(near & np.isfinite(y) | (x == y) | np.isnan(x) & np.isnan(y))
 
 def pattern(x, y, bad, args):
@@ -147,10 +158,13 @@ def pattern(x, y, bad, args):
             if (mask == bad).all(): return f'wrong exactly where {name} is {word}'
     a, b = x[bad], y[bad]
     if not np.isfinite([a, b]).all(): return ''
-    if x.ndim == 2 and x.shape == x.T.shape and np.allclose(x.T, y): return 'yours is the right one with its two axes swapped'
+    if x.ndim == 2 and x.shape == x.T.shape and np.allclose(x.T, y):
+        return 'yours is the right one with its two axes swapped'
     if np.allclose(a, -b): return 'every wrong entry has the opposite sign'
     if len(a) < 2: return ''
     off = (a - b).mean()
-    if np.allclose(a, b + off): return f'every wrong entry is {show.number(abs(off))} too {"large" if off > 0 else "small"}'
+    if np.allclose(a, b + off):
+        return f'every wrong entry is {show.number(abs(off))} too {"large" if off > 0 else "small"}'
     times = (a / b).mean() if b.all() else 0
-    return f'every wrong entry is {show.number(times)} times the right one' if times and np.allclose(a, b * times) else ''
+    return (f'every wrong entry is {show.number(times)} times the right one'
+            if times and np.allclose(a, b * times) else '')

@@ -24,7 +24,8 @@ class Verdict:
         self.exercise, self.fault, self.case, self.total, self.more = exercise, fault, case, total, more
         self.names, self.inputs = names, args      # `mine(*verdict.inputs)` runs it again where it failed
 
-    answered = property(lambda self: self.fault is None or self.fault.head != UNANSWERED, doc='False for an untouched stub.')
+    answered = property(lambda self: self.fault is None or self.fault.head != UNANSWERED,
+                        doc='False for an untouched stub.')
     def __bool__(self): return self.fault is None
 
     def first(self):
@@ -58,7 +59,8 @@ class Verdict:
 
     def __repr__(self):
         f = self.fault
-        sides = f' ({f.yours}, should be {f.right})' if f and f.yours and f.right and len(f.yours + f.right) < 80 else ''
+        sides = (f' ({f.yours}, should be {f.right})'
+                 if f and f.yours and f.right and len(f.yours + f.right) < 80 else '')
         if f and f.says: sides = ': ' + clip(f.says.split('\n')[0], 120)
         return ' '.join((self.first() + sides + ('. ' + self.more if self.more else '')).split())
 
@@ -74,12 +76,13 @@ class Verdict:
         rows = self.rows() + ([('help', self.help)] if self.help else [])
         tags = {t for v in (*self.inputs, self.fault) for t in getattr(v, 'tags', None) or ()}
         paint = lambda text: colored(clip(text), tags)
-        cells = ''.join(f'<span style="opacity:.7">{escape(n)}</span><span style="white-space:pre-wrap">{paint(t)}</span>'
-                        for n, t in rows)
+        cells = ''.join(f'<span style="opacity:.7">{escape(n)}</span>'
+                        f'<span style="white-space:pre-wrap">{paint(t)}</span>' for n, t in rows)
         grid = 'display:grid;grid-template-columns:max-content 1fr;gap:0 1em;margin:.3em 0'
         table = f'<div style="{grid}">{cells}</div>' if cells else ''
         return (f'<div style="{show.STYLE};border-left:3px solid {tone};padding:.3em .9em;margin:.3em 0">'
-                f'<b>{paint(self.first())}</b>{escape(". " + self.more if self.more else "")}{table}{self.picture()}</div>')
+                f'<b>{paint(self.first())}</b>{escape(". " + self.more if self.more else "")}'
+                f'{table}{self.picture()}</div>')
 
     def picture(self):
         "The exercise's own picture, or yours, right and difference as heat grids; '' if there is nothing to compare."
@@ -118,7 +121,8 @@ def panels(fault):
     peak = largest(y) or largest(x)
     grids = [('yours', heat(x, peak, bad)), ('right', heat(y, peak)), ('difference', heat(gap, largest(gap)))]
     return (f'<div style="opacity:.85;margin-top:.4em">{" ".join(words)}</div>'
-            '<div style="display:flex;flex-wrap:wrap;gap:.3em 1.2em">' + ''.join(f'<div>{name}<br>{grid}</div>' for name, grid in grids) + '</div>')
+            '<div style="display:flex;flex-wrap:wrap;gap:.3em 1.2em">' + ''.join(
+                f'<div>{name}<br>{grid}</div>' for name, grid in grids) + '</div>')
 
 def largest(v): return np.abs(v[np.isfinite(v)]).max(initial=0)
 
@@ -136,7 +140,8 @@ def heat(v,         # array of two axes
     for n in np.unique(level[level != 0]):
         tone = OPEN if n == 9 else ABOVE if n > 0 else BELOW
         line = ''.join(f'M{c} {r}h1' for r, c in np.argwhere(level == n))
-        marks.append(f'<path d="{line}" transform="translate(0 .5)" stroke="{tone}" stroke-opacity="{min(abs(n), 6) / 10:.1f}"/>')
+        marks.append(f'<path d="{line}" transform="translate(0 .5)" stroke="{tone}" '
+                     f'stroke-opacity="{min(abs(n), 6) / 10:.1f}"/>')
     thin = 'fill="none" vector-effect="non-scaling-stroke"'
     rule = ''.join(f'M0 {r}h{cols}' for r in range(rows + 1)) + ''.join(f'M{c} 0v{rows}' for c in range(cols + 1))
     marks.append(f'<path {thin} d="{rule}" stroke="currentColor" stroke-opacity=".25"/>')
