@@ -416,7 +416,8 @@ def channel_affine(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
     """
     ...
 def check(id: Any, answer: Any) -> Any:
-    """Run `answer` beside the reference on every input. Never raises for a wrong answer; OptionError for an unknown exercise.
+    """Run `answer` beside the reference on every input. Never raises for a wrong answer;
+    OptionError for an unknown exercise.
 
     Parameters
     ----------
@@ -2444,7 +2445,9 @@ def softplus(x: Tensor) -> Tensor:
     """
     ...
 def solution(id: Any) -> Any:
-    """The solution cell's source, from a notebook beside the library or in this folder, or from this session if it was run."""
+    """The solution cell's source, from a notebook beside the library or in this folder, or from
+    this session if it was run.
+    """
     ...
 def sort(x: Tensor, tag: _Tags, descending: bool = False) -> TopK:
     """Sorted values and where they were. The order of equal values is not promised.
@@ -2774,7 +2777,8 @@ def upsample2x_nearest(x: Tensor) -> Tensor:
     """
     ...
 def use(id: Any, fn: Any = ...) -> Any:
-    """Compute an op of the library with your function, for this session or inside `with`. OptionError unless it passes its check.
+    """Compute an op of the library with your function, for this session or inside `with`.
+    OptionError unless it passes its check.
 
     Parameters
     ----------

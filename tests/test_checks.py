@@ -462,4 +462,5 @@ def test_hints_stand_in_every_message_of_a_word():
                       (number('n', least=1, hint='so it is'), (0, 'a', Tensor(1., '', requires_grad=True)))):
         for value in bad:
             with pytest.raises(fl.FucinaError, match='; so it is$'): word.say('n', {'n': value})
-    with pytest.raises(fl.OptionError, match='or neither; so it is$'): together('a b', 'so it is').say('a', {'a': 1, 'b': None})
+    with pytest.raises(fl.OptionError, match='or neither; so it is$'):
+        together('a b', 'so it is').say('a', {'a': 1, 'b': None})

@@ -66,7 +66,7 @@ def exercise(id,              # 'chapter.number', e.g. '10.1'
              adapt=None,      # function of the answer that gives what `use` puts there; a call for which
                               # that returns NotImplemented is left to the library, and inside it
                               # the op is the library's own
-             raises=None,     # error class the answer must raise: where the reference does, or everywhere without a reference
+             raises=None,     # error class the answer must raise: where the reference does, else everywhere
              ask=None,        # what to write, one sentence; None: the stub's docstring, else the title
              run=None,        # how an answer meets its arguments, `run(answer, *args)`; None: call it
             ):
