@@ -7,8 +7,8 @@ import base64, hashlib, re, shutil, zipfile
 from configparser import ConfigParser
 from pathlib import Path
 from setuptools import build_meta
-# noqa: F401
-from setuptools.build_meta import build_sdist, get_requires_for_build_sdist, prepare_metadata_for_build_wheel
+from setuptools.build_meta import build_sdist, get_requires_for_build_sdist         # noqa: F401
+from setuptools.build_meta import prepare_metadata_for_build_wheel
 import build_kernels
 
 WHEEL = b'Wheel-Version: 1.0\nGenerator: fucinalib\nRoot-Is-Purelib: true\nTag: py3-none-any\n'
