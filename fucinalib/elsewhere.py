@@ -3,8 +3,9 @@
 A name that is in no table gets the nearest spelling there is, if it is near enough to be meant.
 """
 from difflib import get_close_matches
+from .errors import UnknownName, fault
 
-__all__ = ['METHODS', 'FUNCTIONS', 'OPTIONS', 'of_tensor', 'of_module', 'nearest']
+__all__ = ['METHODS', 'FUNCTIONS', 'OPTIONS', 'REFLECTED', 'LOOKS', 'ALONG', 'of_tensor', 'no_method', 'not_numpys', 'of_module', 'nearest']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -83,6 +84,19 @@ OPTIONS = dict(dim='axes are chosen by tag: x.{op}({tag!r})',
                axis='axes are chosen by tag: x.{op}({tag!r})', keepdim=REDUCED, keepdims=REDUCED,
                inplace=FRESH, out=FRESH)
 
+# an operation of NumPy -> what the tensor on the right of `array + tensor` is asked for
+REFLECTED = dict(add='__radd__', subtract='__rsub__', multiply='__rmul__', divide='__rtruediv__', power='__rpow__',
+                 matmul='__rmatmul__', less='__gt__', less_equal='__ge__', greater='__lt__', greater_equal='__le__',
+                 equal='__eq__', not_equal='__ne__')
+
+# functions of NumPy that only look at a tensor, or write it to a file; the last three are matplotlib's way to look
+LOOKS = frozenset('''shape ndim size shares_memory may_share_memory array_equal array_equiv allclose result_type can_cast
+                     iscomplexobj isrealobj save savez savez_compressed savetxt array_repr array_str array2string
+                     broadcast_arrays atleast_1d atleast_2d'''.split())
+
+# functions of NumPy that go along one axis
+ALONG = frozenset('sum mean max min amax amin prod std var all any argmax argmin cumsum cumprod sort argsort'.split())
+
 
 def nearest(name, known):
     "The name that was probably meant, or None where nothing is near enough."
@@ -94,6 +108,20 @@ def of_tensor(name, known):
     if name in SENTENCES: return SENTENCES[name]
     near = METHODS.get(name) or nearest(name, known)
     return f'did you mean {near}?' if near else 'fl.op_table() lists the operations'
+
+
+def no_method(x, name, known):
+    "The error for an attribute that the tensor `x` has not."
+    return fault(UnknownName, f'a tensor has no {name!r}', x=x, help=of_tensor(name, known))
+
+
+def not_numpys(x, function, args):
+    "The error for a function of NumPy that is given the tensor `x`; `args` is what ours is called with."
+    name = function.__name__
+    ours = name if hasattr(type(x), name) else METHODS.get(name)
+    if ours is None: help = f'np.{name}(x.numpy()) gives an array'
+    else: help = ours if ours.startswith('fl.') else f'x.{ours}({args})'
+    return fault(UnknownName, f'np.{name} takes arrays', x=x, help=help)
 
 
 def of_module(name, known):

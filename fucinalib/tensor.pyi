@@ -2470,11 +2470,9 @@ class Tensor:
             another number type
         """
         ...
-REFLECTED: Any
-LOOKS: Any
-ALONG: Any
 def ingest(data: Any, dtype: _DType | None = None) -> _Array:
-    """`data` as an array of one of our number types; shares memory with an ndarray that already fits. DTypeError, InvalidShape.
+    """`data` as an array of one of our number types; shares memory with an ndarray that already fits.
+    DTypeError, InvalidShape.
 
     Parameters
     ----------
@@ -2484,20 +2482,8 @@ def ingest(data: Any, dtype: _DType | None = None) -> _Array:
         number type wanted, None for the rule above
     """
     ...
-def from_lists(data: Any, want: Any = None) -> Any:
-    """Nested lists, numbers or array-likes as an array; says where a ragged list is ragged."""
-    ...
-def ragged(data: Any, path: Any = '', like: Any = None) -> Any:
-    """Where the first two rows of different length meet, in words, or None."""
-    ...
-def held(a: _Tags, want: Any) -> Any:
-    """`a` as NumPy type `want`. DTypeError for a number beyond the range of a whole type; a real one beyond its range becomes infinite."""
-    ...
-def bare(a: _Tags) -> Any:
-    """An ndarray without a subclass of its own. DTypeError if it hides values."""
-    ...
-def rank_fault(array: Any, tags: _Tags) -> Any:
-    """The error for a number of tags that differs from the number of axes."""
+def patch(fn: Any) -> Any:
+    """Attach `fn` to Tensor as a method of its own name."""
     ...
 def wrap(array: Any, tags: _Tags) -> Tensor:
     """A constant tensor around `array`, unchecked.
@@ -2510,9 +2496,6 @@ def wrap(array: Any, tags: _Tags) -> Tensor:
         parsed tags
     """
     ...
-def patch(fn: Any) -> Any:
-    """Attach `fn` to Tensor as a method of its own name."""
-    ...
 def param(data: Any, tags: _Tags = (), dtype: _DType | None = None) -> Tensor:
     """A trainable leaf: `Tensor(data, tags, requires_grad=True)`."""
     ...
@@ -2523,5 +2506,5 @@ def compact(a: _Tags) -> Any:
     """The values that an array shows, contiguous and free to be changed: what a copy holds."""
     ...
 def suggest(self: Any, name: Any) -> Any:
-    """UnknownName with the name that was meant, here or in another library."""
+    """What Python asks for an attribute that is not there: the answer is the name that was meant."""
     ...

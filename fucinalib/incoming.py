@@ -1,0 +1,89 @@
+"""What comes in at the door: numbers, nested lists and arrays of any kind, read into arrays of our number types.
+
+Chapter 2 tells the rule, and its `ingest` applies it step by step. Here is what each step takes, and the words for what
+it refuses: where a list is ragged, which value a type does not hold, what an array hides.
+"""
+import numpy as np
+from .dtypes import by_np, f32, rounded
+from .errors import DTypeError, InvalidShape, fault
+from .tags import MAX_RANK
+
+__all__ = ['read_values', 'without_subclass', 'native', 'converted', 'filled', 'rank_fault']
+
+
+def read_values(data, want=None):
+    "Numbers, nested lists or what NumPy can read as an array; Python's own floats as f32, unless `want` is asked for."
+    try: a = np.asarray(data)
+    except ValueError: a = np.empty((), object)
+    except RuntimeError as e:
+        help = 'give an array of NumPy or nested lists'
+        raise fault(DTypeError, f'{type(data).__name__} is not read: {e}', help=help) from None
+    if a.dtype == object and (spot := _find_ragged(data)):
+        raise fault(InvalidShape, f'the list is ragged: {spot}',
+                    help='every row needs the same length; pad the short ones')
+    if want is not None or hasattr(data, '__array__'): return a
+    if a.dtype == np.float64 and not isinstance(data, np.generic): return converted(a, f32.np)
+    if a.dtype.kind == 'u' and a.dtype.itemsize == 8:
+        raise fault(DTypeError, 'a whole number beyond the range of i64', help='divide it, or give dtype="f32"')
+    return a
+
+
+def _find_ragged(data, path='', like=None):
+    "Where the first two rows of different length meet, in words, or None."
+    if not isinstance(data, (list, tuple)): return None
+    if path.count(',') > MAX_RANK: return None      # a list that holds itself has no end
+    if like is None: like = data
+    for i, d in enumerate(data):
+        n, m = [len(v) if isinstance(v, (list, tuple)) else None for v in (d, data[0] if i else like[0])]
+        if n != m: return f'[{path}{i}] has {_some(n)} where [{path if i else "0, " * path.count(",")}0] has {_some(m)}'
+    return next((spot for i, d in enumerate(data) if (spot := _find_ragged(d, f'{path}{i}, ', like[0]))), None)
+
+
+def _some(n): return 'a single value' if n is None else f'{n} value{"s" * (n != 1)}'
+
+
+def without_subclass(a):
+    "An ndarray as just that. DTypeError if it hides values."
+    if type(a) is np.ndarray: return a
+    if isinstance(a, np.ma.MaskedArray) and a.mask.any():
+        raise fault(DTypeError, 'a masked array hides some of its values', data=a,
+                    help='data.filled(0) chooses what stands there')
+    return np.asarray(a)
+
+
+def native(a):
+    "An array in the byte order of this machine. DTypeError for a type that is none of ours."
+    if a.dtype in by_np and a.dtype.isnative: return a
+    kind = a.dtype.newbyteorder('=')
+    if kind in by_np: return a.astype(kind)
+    raise fault(DTypeError, f'a tensor cannot hold {a.dtype.name} values',
+                help='convert to numbers first, e.g. np.asarray(data, dtype="float32")')
+
+
+def converted(a, want):
+    "An array as NumPy type `want`. DTypeError for a number beyond a whole type; beyond a real one it is infinite."
+    if want.kind in 'iu' and a.size:
+        low, high = [f(a.astype('f4') if a.dtype.kind == 'V' else a).item() for f in (np.min, np.max)]
+        info, name = np.iinfo(want), by_np[want]
+        if not (low >= info.min and high <= info.max):
+            wrong = low if not low >= info.min else high
+            raise fault(DTypeError, f'{wrong} is not a value of {name}',
+                        help=f'{name} holds {info.min} to {info.max}; give a wider type')
+    return rounded(a, want)
+
+
+def filled(a):
+    "An array that has values. InvalidShape if it has none."
+    if 0 not in a.shape: return a
+    raise fault(InvalidShape, f'sizes {a.shape}: an axis of size 0',
+                help='a tensor holds at least one value; skip the empty case before it gets here')
+
+
+def rank_fault(a, tags):
+    "The error for a number of tags that differs from the number of axes."
+    n, m = a.ndim, len(tags)
+    more = [t for t in ('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e') if t not in tags]
+    names = ' '.join([*tags, *more][:n])
+    help = f'name every axis: Tensor(data, {names!r})' if n else 'a single number has no axes: Tensor(data)'
+    return fault(InvalidShape, f'{n} {"axis" if n == 1 else "axes"} but {m} {"tag" if m == 1 else "tags"}',
+                 data=a, tags=' '.join(tags), help=help)
