@@ -5,7 +5,8 @@ A name that is in no table gets the nearest spelling there is, if it is near eno
 from difflib import get_close_matches
 from .errors import UnknownName, fault
 
-__all__ = ['METHODS', 'FUNCTIONS', 'OPTIONS', 'REFLECTED', 'LOOKS', 'ALONG', 'of_tensor', 'no_method', 'not_numpys', 'of_module', 'nearest']
+__all__ = ['METHODS', 'FUNCTIONS', 'OPTIONS', 'REFLECTED', 'LOOKS', 'ALONG',
+           'of_tensor', 'no_method', 'not_numpys', 'of_module', 'nearest']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -90,8 +91,8 @@ REFLECTED = dict(add='__radd__', subtract='__rsub__', multiply='__rmul__', divid
                  equal='__eq__', not_equal='__ne__')
 
 # functions of NumPy that only look at a tensor, or write it to a file; the last three are matplotlib's way to look
-LOOKS = frozenset('''shape ndim size shares_memory may_share_memory array_equal array_equiv allclose result_type can_cast
-                     iscomplexobj isrealobj save savez savez_compressed savetxt array_repr array_str array2string
+LOOKS = frozenset('''shape ndim size shares_memory may_share_memory array_equal array_equiv allclose
+                     result_type can_cast iscomplexobj isrealobj save savez savez_compressed savetxt array_repr array_str array2string
                      broadcast_arrays atleast_1d atleast_2d'''.split())
 
 # functions of NumPy that go along one axis
