@@ -92,7 +92,8 @@ REFLECTED = dict(add='__radd__', subtract='__rsub__', multiply='__rmul__', divid
 
 # functions of NumPy that only look at a tensor, or write it to a file; the last three are matplotlib's way to look
 LOOKS = frozenset('''shape ndim size shares_memory may_share_memory array_equal array_equiv allclose
-                     result_type can_cast iscomplexobj isrealobj save savez savez_compressed savetxt array_repr array_str array2string
+                     result_type can_cast iscomplexobj isrealobj save savez savez_compressed savetxt
+                     array_repr array_str array2string
                      broadcast_arrays atleast_1d atleast_2d'''.split())
 
 # functions of NumPy that go along one axis
