@@ -2,10 +2,12 @@
 API and the appendices into docs/_build/html, where index.html opens without a server or a
 network.
 
-Notebooks run two at a time; one whose code and library are unchanged since its last good run is not run again.
+Notebooks run two at a time, but for cells that measure; one whose code and library are unchanged since its last good
+run is not run again.
 """
-import argparse, base64, hashlib, inspect, json, os, re, shutil, subprocess, sys, tempfile, time
+import argparse, base64, hashlib, inspect, json, os, re, shutil, subprocess, sys, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -50,6 +52,25 @@ def library_hash():
     files = sorted(f for f in (ROOT/'fucinalib').rglob('*') if f.suffix in ('.py', '.so'))
     return hashlib.sha256(b''.join(f.read_bytes() for f in files)).hexdigest()
 
+class Turns:
+    "Cells of several notebooks run at a time; one that measures waits for the others and runs alone."
+    def __init__(self): self.changed, self.running, self.asking = threading.Condition(), 0, 0
+
+    @contextmanager
+    def turn(self, alone):
+        with self.changed:
+            self.asking += alone
+            self.changed.wait_for(lambda: self.running == 0 if alone else self.running >= 0 and not self.asking)
+            self.asking -= alone
+            self.running = -1 if alone else self.running + 1
+        try: yield
+        finally:
+            with self.changed:
+                self.running = max(0, self.running - 1)
+                self.changed.notify_all()
+
+TURNS = Turns()
+
 def execute(path, nb, libhash):
     "Run a copy of the notebook; returns (notebook, error or None, seconds). Results are kept under .cache/docs."
     import nbformat
@@ -64,7 +85,10 @@ def execute(path, nb, libhash):
             c.metadata.setdefault('tags', []).append('skip-execution')
     client = NotebookClient(run, kernel_name='python3', timeout=600, resources={'metadata': {'path': str(path.parent)}},
                             extra_arguments=['--InlineBackend.figure_format=retina'])
-    try: client.execute(stderr=subprocess.DEVNULL)
+    try:
+        with client.setup_kernel(stderr=subprocess.DEVNULL):
+            for i, c in enumerate(run.cells):
+                with TURNS.turn('timing' in directives(c)): client.execute_cell(c, i)
     except CellExecutionError as e: err = f'{e.ename}: {e.evalue}'.splitlines()[0]
     except Exception as e: err = f'{type(e).__name__}: {e}'.splitlines()[0]
     nb = json.loads(nbformat.writes(run))
@@ -91,6 +115,8 @@ def prepare(nb, folder, name):
             text = re.sub(r'^#\|.*\n?', '', source(c), flags=re.M).strip('\n')
             if not text or 'remove-cell' in tags: continue
             c = dict(c, source=text, metadata={'tags': sorted(tags | set(c['metadata'].get('tags', [])))})
+            if ds[:1] == ['export'] and all(l.startswith(('import ', 'from ', ' ')) for l in text.split('\n')):
+                c['metadata']['mystnb'] = {f'code_prompt_{way}': 'What the module imports' for way in ('show', 'hide')}
             if any(d.startswith('solution') for d in ds):
                 c['metadata']['mystnb'] = dict(code_prompt_show='Show a solution', code_prompt_hide='Hide the solution')
             c['outputs'] = settled(c.get('outputs', []))
@@ -220,9 +246,10 @@ def toctree(caption, docs):
 
 def landing_page(rows, api, appendix, picture):
     "docs/index.md with the chapters that exist; rows of (folder, stem, title, subtitle)."
-    parts = {name: [] for _, name in PARTS} | {'Tutorials': []}
+    parts = {'Start here': []} | {name: [] for _, name in PARTS} | {'Words': []}
     for f, s, t, sub in rows:
-        part = 'Tutorials' if f != 'nbs' else [name for lo, name in PARTS if int(re.match(r'\d*', s)[0] or 0) >= lo][-1]
+        part = [name for lo, name in PARTS if int(re.match(r'\d*', s)[0] or 0) >= lo][-1]
+        if f != 'nbs': part = 'Words' if s == 'glossary' else 'Start here'
         parts[part].append((f, s, t if number(f, s) is None else f'{number(f, s)}. {t}', sub))
     listing = trees = ''
     for part, chapters in parts.items():

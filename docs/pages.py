@@ -258,31 +258,6 @@ def error_gallery():
     return '\n'.join(out)
 
 
-TERMS = {
-    'tag': 'The name of an axis: a Python identifier such as `batch`. An axis is chosen by its '
-           'tag, never by its position.',
-    'tensor': 'Numbers on a grid whose axes have tags.',
-    'size': 'How many positions an axis has; `x.sizes` maps tags to sizes.',
-    'op': 'One function on tensors together with its gradient rule.',
-    'gradient rule': 'What an op does backward: from the gradient of its result to the gradient of '
-                     'each operand.',
-    'leaf': 'A tensor that no op made; gradients accumulate in the leaves that require them.',
-    'graph': 'The ops that made a value, and the tensors between them.',
-    'kernel': 'The inner loop of an op: a NumPy function that gives the meaning and, where it was '
-              'built, a compiled one that gives the speed.',
-    'backend': 'A package that provides kernels.',
-    'gradcheck': 'Comparison of a gradient rule with finite differences in double precision.',
-    'view': 'A tensor that shares its numbers with another one.',
-    'broadcast': 'Repeating a value along an axis it does not have. It goes by tag: an axis only '
-                 'one operand has is repeated for the other.',
-    'contraction': 'Multiplying two tensors and summing over tags they share; a matrix product is one.',
-}
-
-@page('glossary', 'Glossary')
-def glossary():
-    return '```{glossary}\n:sorted:\n\n' + '\n\n'.join(f'{t}\n  {d}' for t, d in TERMS.items()) + '\n```'
-
-
 PICTURE = """
 x = fl.Tensor([[1., 2., 3.], [4., 5., 6.]], 'batch feature')
 w = fl.param([[1., 0.], [0., 1.], [1., 1.]], 'feature class')
