@@ -493,7 +493,7 @@ def constant_pad2d(x: Tensor, h: _Tags, w: _Tags, padding: _Sizes, value: float 
     """
     ...
 def contiguous(x: Tensor) -> Tensor:
-    """The values one after another in the order of the tags: the same memory if they lie so, else a copy.
+    """The values in memory in the order of the tags: the same memory if they lie so, else a copy.
 
     Parameters
     ----------
@@ -1163,7 +1163,7 @@ def index_select(x: Tensor, tag: _Tags, indices: Any, out: _Tags | None = None) 
     """
     ...
 def insert_axis(x: Tensor, tag: _Tags, index: int = 0) -> Tensor:
-    """A new axis of size 1; a view. Unlike torch's unsqueeze it is named, and align_to places it by name.
+    """A new axis of size 1; a view. Unlike torch's unsqueeze it is named; align_to places it by name.
 
     Parameters
     ----------
@@ -1599,7 +1599,7 @@ def mean(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) 
     """
     ...
 def merge(x: Tensor, tag: _Tags, *tags: _Tags) -> Tensor:
-    """Several neighbouring axes as one; a view, and UnsupportedView where there is none. Unlike torch.flatten, never a copy.
+    """Several neighbouring axes as one; a view or UnsupportedView. Unlike torch.flatten, never a copy.
 
     Parameters
     ----------
@@ -1704,7 +1704,7 @@ def multinomial(x: Tensor, tag: _Tags, out: _Tags, num_samples: int, seed: int =
         False: no class twice
     """
     ...
-def narrow(x: Tensor, tag: _Tags, start: float, length: int) -> Tensor:
+def narrow(x: Tensor, tag: _Tags, start: int, length: int) -> Tensor:
     """A range of one axis; a view. Unlike torch, start does not count from the end.
 
     Parameters
@@ -2087,7 +2087,9 @@ def repeat(x: Tensor, tag: _Tags, n: int) -> Tensor:
     """
     ...
 def reshape(self: Tensor, tags: _Tags, shape: _Sizes | None = None, **sizes: int) -> Tensor:
-    """The values in the order of the tags under new axes; a view if x is contiguous, else a copy. Unlike torch it refuses to swap axes.
+    """The values in the order of the tags under new axes; a view if x is contiguous, else a copy.
+
+    Unlike torch it refuses to swap axes.
 
     Parameters
     ----------
@@ -2379,7 +2381,7 @@ def slice(self: Tensor, *where: Any, **by_tag: Any) -> Tensor:
     where
         a dict {'row': slice(1, None)}
     by_tag
-        or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python, step at least 1
+        or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python
     """
     ...
 def snake(x: Tensor, tag: _Tags, alpha: Tensor, inv_b: Tensor) -> Tensor:
@@ -2805,7 +2807,9 @@ def var(x: Tensor, *tags: _Tags, ddof: int = 0) -> Tensor:
     """
     ...
 def view_with_strides(x: Tensor, tags: _Tags, shape: _Sizes, strides: _Sizes, offset: int = 0) -> Tensor:
-    """Any walk over the values of x, checked to stay inside; a view. Unlike torch.as_strided, strides refer to x, not to memory behind it.
+    """Any walk over the values of x, checked to stay inside; a view.
+
+    Unlike torch.as_strided, strides refer to x, not to memory behind it.
 
     Parameters
     ----------

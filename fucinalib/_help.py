@@ -423,7 +423,7 @@ value
     what is added
 """,
     'contiguous':
-"""The values one after another in the order of the tags: the same memory if they lie so, else a copy.
+"""The values in memory in the order of the tags: the same memory if they lie so, else a copy.
 
 Parameters
 ----------
@@ -1001,7 +1001,7 @@ out
     new name of the axis; None keeps it
 """,
     'insert_axis':
-"""A new axis of size 1; a view. Unlike torch's unsqueeze it is named, and align_to places it by name.
+"""A new axis of size 1; a view. Unlike torch's unsqueeze it is named; align_to places it by name.
 
 Parameters
 ----------
@@ -1401,7 +1401,7 @@ empty
     with a mask: the result where nothing is selected (NaN if not given)
 """,
     'merge':
-"""Several neighbouring axes as one; a view, and UnsupportedView where there is none. Unlike torch.flatten, never a copy.
+"""Several neighbouring axes as one; a view or UnsupportedView. Unlike torch.flatten, never a copy.
 
 Parameters
 ----------
@@ -1847,7 +1847,9 @@ n
     how many times; 1 gives a view
 """,
     'reshape':
-"""The values in the order of the tags under new axes; a view if x is contiguous, else a copy. Unlike torch it refuses to swap axes.
+"""The values in the order of the tags under new axes; a view if x is contiguous, else a copy.
+
+Unlike torch it refuses to swap axes.
 
 Parameters
 ----------
@@ -2112,7 +2114,7 @@ Parameters
 where
     a dict {'row': slice(1, None)}
 by_tag
-    or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python, step at least 1
+    or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python
 """,
     'snake':
 """x + inv_b sin(alpha x)**2, channel by channel.
@@ -2483,7 +2485,9 @@ ddof
     0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
 """,
     'view_with_strides':
-"""Any walk over the values of x, checked to stay inside; a view. Unlike torch.as_strided, strides refer to x, not to memory behind it.
+"""Any walk over the values of x, checked to stay inside; a view.
+
+Unlike torch.as_strided, strides refer to x, not to memory behind it.
 
 Parameters
 ----------

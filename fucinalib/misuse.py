@@ -7,10 +7,10 @@ stands beside the parameter in the source."""
 import inspect, re
 import numpy as np
 from .elsewhere import OPTIONS
-from .errors import DTypeError, InvalidShape, OptionError, brief, did_you_mean, fault
+from .errors import DTypeError, InvalidShape, OptionError, TagError, brief, did_you_mean, fault
 from .tensor import Tensor
 
-__all__ = ['explain']
+__all__ = ['explain', 'unnamed_index']
 
 def explain(o,      # an operation
             error,  # what a call of it raised
@@ -55,6 +55,28 @@ def no_tensor(name, value, help="Tensor([1., 2.], 'd') makes one of numbers and 
     if hasattr(value, 'to') and hasattr(value, 'tags'): help = f"{name}.to('f32')"
     article = 'an' if kind[0] in 'aeiou' or kind == 'ndarray' else 'a'
     return fault(DTypeError, f'{name} is {article} {kind}, not a tensor', help=help)
+
+
+def unnamed_index(x, where):
+    "The error for x[0] and its kind, with the same index by name."
+    first, index = (x.tags or ('d',))[0], where if isinstance(where, tuple) else (where,)
+    help = f'x[{{{first!r}: 0}}]'
+    if len(index) <= x.ndim and all(isinstance(i, (int, np.integer, slice)) and not isinstance(i, bool) for i in index):
+        help = f'x[{{{", ".join(f"{t!r}: {_say_bounds(i)}" for t, i in zip(x.tags, index) if i != slice(None))}}}]'
+    elif isinstance(where, (Tensor, np.ndarray, list)):
+        help = f'x.index_select({first!r}, indices)'
+        if _kinds(where) <= {bool, np.bool_}: help = "x.masked_select(mask, 'found'), x.where(mask, 0.) keeps the shape"
+    return fault(TagError, 'an index needs the name of its axis', help, x=x)
+
+def _kinds(values):
+    "The types of the values of a list, an array or a tensor."
+    if isinstance(values, list): return {type(v) for v in values}
+    return {values.dtype.type if isinstance(values, np.ndarray) else values.dtype.np.type}
+
+def _say_bounds(i):
+    "An index or slice as source."
+    if not isinstance(i, slice): return brief(i)
+    return f'slice({", ".join(map(repr, [i.start, i.stop, i.step][:2 if i.step is None else 3]))})'
 
 
 def _say_option(o, given):

@@ -433,7 +433,7 @@ class Tensor:
         """
         ...
     def contiguous(self) -> Tensor:
-        """The values one after another in the order of the tags: the same memory if they lie so, else a copy.
+        """The values in memory in the order of the tags: the same memory if they lie so, else a copy.
 
         Parameters
         ----------
@@ -987,7 +987,7 @@ class Tensor:
         """
         ...
     def insert_axis(self, tag: _Tags, index: int = 0) -> Tensor:
-        """A new axis of size 1; a view. Unlike torch's unsqueeze it is named, and align_to places it by name.
+        """A new axis of size 1; a view. Unlike torch's unsqueeze it is named; align_to places it by name.
 
         Parameters
         ----------
@@ -1372,7 +1372,7 @@ class Tensor:
         """
         ...
     def merge(self, tag: _Tags, *tags: _Tags) -> Tensor:
-        """Several neighbouring axes as one; a view, and UnsupportedView where there is none. Unlike torch.flatten, never a copy.
+        """Several neighbouring axes as one; a view or UnsupportedView. Unlike torch.flatten, never a copy.
 
         Parameters
         ----------
@@ -1477,7 +1477,7 @@ class Tensor:
             False: no class twice
         """
         ...
-    def narrow(self, tag: _Tags, start: float, length: int) -> Tensor:
+    def narrow(self, tag: _Tags, start: int, length: int) -> Tensor:
         """A range of one axis; a view. Unlike torch, start does not count from the end.
 
         Parameters
@@ -1736,7 +1736,9 @@ class Tensor:
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None: ...
     def reshape(self, tags: _Tags, shape: _Sizes | None = None, **sizes: int) -> Tensor:
-        """The values in the order of the tags under new axes; a view if x is contiguous, else a copy. Unlike torch it refuses to swap axes.
+        """The values in the order of the tags under new axes; a view if x is contiguous, else a copy.
+
+        Unlike torch it refuses to swap axes.
 
         Parameters
         ----------
@@ -2014,7 +2016,7 @@ class Tensor:
         where
             a dict {'row': slice(1, None)}
         by_tag
-            or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python, step at least 1
+            or by name: row=slice(1, None), col=(0, 4, 2); bounds as in Python
         """
         ...
     def snake(self, tag: _Tags, alpha: Tensor, inv_b: Tensor) -> Tensor:
@@ -2384,7 +2386,9 @@ class Tensor:
         """
         ...
     def view_with_strides(self, tags: _Tags, shape: _Sizes, strides: _Sizes, offset: int = 0) -> Tensor:
-        """Any walk over the values of x, checked to stay inside; a view. Unlike torch.as_strided, strides refer to x, not to memory behind it.
+        """Any walk over the values of x, checked to stay inside; a view.
+
+        Unlike torch.as_strided, strides refer to x, not to memory behind it.
 
         Parameters
         ----------
