@@ -209,8 +209,10 @@ def not_for(x, value, name='other'):
                      help=f'name its axes: Tensor(array, {" ".join(x.tags[-value.ndim:])!r})',
                      **{name: value})
     if not isinstance(value, (bool, int, float)):
-        return fault(DTypeError, f'with a {type(value).__name__}',
-                     help='the other operand is a tensor or a number', **{name: value})
+        help = 'the other operand is a tensor or a number'
+        rank = len(getattr(value, 'shape', ())) * hasattr(value, '__array__')      # a column or a table of pandas
+        if 0 < rank <= x.ndim: help = f'name its axes: Tensor({name}, {" ".join(x.tags[-rank:])!r})'
+        return fault(DTypeError, f'with a {type(value).__name__}', help=help, **{name: value})
     help = 'f64 ends near 1e308; divide both sides' if x.dtype.is_float else "x.to('f32') computes with real numbers"
     return fault(DTypeError, f'{brief(value)} is not a value of {x.dtype}', help=help)
 

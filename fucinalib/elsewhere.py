@@ -3,9 +3,10 @@
 A name that is in no table gets the nearest spelling there is, if it is near enough to be meant.
 """
 from difflib import get_close_matches
-from .errors import UnknownName, fault
+import numpy as np
+from .errors import DTypeError, UnknownName, fault
 
-__all__ = ['METHODS', 'FUNCTIONS', 'OPTIONS', 'REFLECTED', 'LOOKS', 'ALONG',
+__all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG',
            'of_tensor', 'no_method', 'not_numpys', 'of_module', 'nearest']
 
 # a method or attribute of a tensor -> ours
@@ -20,7 +21,7 @@ METHODS = dict(
     cat='fl.concat([x, ...], tag)', concatenate='fl.concat([x, ...], tag)',
     concat='fl.concat([x, ...], tag)',
     stack='fl.stack([x, ...], tag)', gather='take_along_axis or index_select', take='index_select',
-    one_hot="fl.one_hot(x, depth, 'class')",
+    one_hot="fl.one_hot(x, 'class', depth)",
     # values
     clip='clamp', amax='max', amin='min', absolute='abs', negative='neg', power='pow',
     multiply='mul', divide='div', subtract='sub',
@@ -37,53 +38,102 @@ METHODS = dict(
     retain_grad='x.graph(), which shows every gradient')
 
 CPU = 'everything is computed on the CPU; leave it out'
-SENTENCES = dict.fromkeys('cuda device is_cuda mps pin_memory'.split(), CPU)
+SENTENCES = dict.fromkeys('cuda device is_cuda mps pin_memory is_available'.split(), CPU)
 
-LAYERS = ('layers are functions of tensors here; the tour builds a classifier and trains it in ten '
-          'lines: fl.param, x.dot, x.relu')
+LAYERS = ('layers are functions of tensors here; the tour builds a classifier and trains it in ten lines: '
+          'fl.param, x.dot, x.relu')
+STEP = 'say w.detach().add_(w.grad, alpha=-lr)'
 STEPS = 'an optimizer is a line here: w.detach().add_(w.grad, alpha=-lr); the tour has it with momentum'
+RATES = 'a learning rate is a number of yours: compute it before each step'
+LOOPS = 'a loop of yours trains a model; the tour has one'
 BATCHES = "a batch is x.index_select('row', rows) or x.narrow('row', start, length)"
+PARTS = "order = fl.randperm('row', n), then x.index_select('row', order) and x.narrow('row', start, length)"
+DATA = 'sklearn.datasets.load_digits() has pictures; fl.Tensor(array, tags) names the axes of any array'
 FILES = ("np.savez('w.npz', w=w.numpy()) writes, fl.param(np.load('w.npz')['w'], tags) reads; "
          "pickle keeps tags and gradient")
+EAGER = 'nothing is traced: operations run as they are called'
+SLOPES = 'loss.backward(), then w.grad; gradients have no gradients'
+SEEDS = 'seed= of each random operation, or fl.manual_seed(seed) once'
+MATRICES = 'decompositions are NumPy\'s and have no gradient: np.linalg.svd(x.numpy()) and so on'
+VALUES = "fl.Tensor(values, 'row col')"
+AXES = "x.split(tag, 'a b', sizes), x.permute('b a'), x.merge(tag, 'a b'): by name"
 
 # a function or module of a library -> what to write here
 FUNCTIONS = dict(
-    dict.fromkeys(
-        'nn Module Linear Sequential layers Dense Model keras flax Embedding Conv2d LayerNorm'.split(),
-        LAYERS) | dict.fromkeys('optim optimizers SGD Adam AdamW optax'.split(), STEPS)
-    | dict.fromkeys('DataLoader Dataset data utils'.split(), BATCHES)
-    | dict.fromkeys('save load'.split(), FILES) | dict.fromkeys('cuda device mps'.split(), CPU),
-    array="fl.Tensor(values, 'row col')",
-    asarray="fl.Tensor(values, 'row col')",
-    from_numpy="fl.Tensor(array, 'row col') shares its memory",
-    as_tensor="fl.Tensor(values, 'row col')",
-    Parameter='fl.param(values, tags)',
-    Variable='fl.param(values, tags)',
-    set_seed='fl.manual_seed(seed)',
+    dict.fromkeys("""nn Module Linear Sequential sequential layers Dense Model keras flax Embedding Conv1d Conv2d
+                     LayerNorm BatchNorm1d BatchNorm2d LSTM GRU RNN Transformer MultiheadAttention""".split(), LAYERS)
+    | dict.fromkeys('optim optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
+    | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
+    | dict.fromkeys('Trainer fit'.split(), LOOPS)
+    | dict.fromkeys('DataLoader Dataset TensorDataset data utils'.split(), BATCHES)
+    | dict.fromkeys('random_split train_test_split shuffle permutation'.split(), PARTS)
+    | dict.fromkeys('datasets MNIST digits'.split(), DATA)
+    | dict.fromkeys('save load savez state_dict load_state_dict from_pretrained'.split(), FILES)
+    | dict.fromkeys('jit compile script pmap TorchScript'.split(), EAGER)
+    | dict.fromkeys('grad gradient value_and_grad GradientTape tape vjp jvp hessian jacobian jacrev'.split(), SLOPES)
+    | dict.fromkeys('PRNGKey key default_rng Generator get_rng_state random_seed'.split(), SEEDS)
+    | dict.fromkeys('linalg svd inv solve det eig eigh cholesky qr lstsq pinv fft'.split(), MATRICES)
+    | dict.fromkeys('rearrange einops'.split(), AXES)
+    | dict.fromkeys('array asarray as_tensor constant FloatTensor LongTensor IntTensor'.split(), VALUES) | SENTENCES,
+    from_numpy="fl.Tensor(array, 'row col') shares its memory", is_tensor='isinstance(x, fl.Tensor)',
+    Parameter='fl.param(values, tags)', Variable='fl.param(values, tags)', set_seed='fl.manual_seed(seed)',
     seed='fl.manual_seed(seed)',
-    random='fl.rand, fl.randn, fl.randint; fl.manual_seed(seed)',
-    cat="fl.concat([a, b], 'row')",
-    concatenate="fl.concat([a, b], 'row')",
-    vstack="fl.concat([a, b], 'row')",
+    random='fl.rand, fl.randn, fl.randint; fl.manual_seed(seed)', random_normal='fl.randn',
+    random_uniform='fl.uniform',
+    categorical="x.multinomial(tag, out, n)", choice="x.multinomial(tag, out, n), or fl.randint",
+    identity="fl.eye('row col', n)",
+    cat="fl.concat([a, b], 'row')", concatenate="fl.concat([a, b], 'row')", vstack="fl.concat([a, b], 'row')",
     hstack="fl.concat([a, b], 'col')",
     functional='every function is there as fl.name and as x.name',
     F='every function is there as fl.name and as x.name',
-    float32="'f32'", float64="'f64'", float16="'f16'", bfloat16="'bf16'", int64="'i64'",
-    int32="'i32'", bool="'bool'",
-    grad='loss.backward(), then w.grad',
-    value_and_grad='loss.backward(), then w.grad',
-    jit='nothing is traced: operations run as they are called',
+    float32="'f32'", float64="'f64'", float16="'f16'", bfloat16="'bf16'", int64="'i64'", int32="'i32'",
+    int8="'i8'", uint8="'u8'", bool="'bool'",
+    float="'f32'", double="'f64'", half="'f16'", long="'i64'", int="'i64'", dtype="'f32', say; fl.f32 is the same",
+    set_default_dtype="floats become f32; dtype='f64' says otherwise",
+    set_printoptions='x.numpy() prints as NumPy does',
     vmap='name the extra axis: what an operation does not name passes through',
     accuracy="(x.argmax('class') == labels).to('f32').mean()",
-    inference_mode='fl.no_grad', tensor="fl.Tensor([1., 2.], 'col')")
+    inference_mode='fl.no_grad', set_grad_enabled='fl.no_grad() and fl.enable_grad()',
+    no_gradient='fl.no_grad()', tensor="fl.Tensor([1., 2.], 'col')")
 
+# what there is in a few words, as a function of another library or as a method
+WAYS = dict(
+    dict.fromkeys('outer kron meshgrid'.split(), 'x * y: axes of different names make a table')
+    | dict.fromkeys('inner tensordot vdot'.split(), 'x.dot(y, tag)')
+    | dict.fromkeys('ravel reshape_as'.split(), 'x.flatten(tag)')
+    | dict.fromkeys('l1_loss mae'.split(), '(x - y).abs().mean()')
+    | dict.fromkeys('smooth_l1_loss huber'.split(), 'x.huber_loss(y)')
+    | dict.fromkeys('batch_norm instance_norm'.split(), 'x.standardize(tag)')
+    | dict.fromkeys('isclose allclose'.split(), 'np.allclose(x, y)')
+    | dict.fromkeys('scaled_dot_product_attention flash_attention'.split(), "q.attention(k, v)")
+    | dict.fromkeys('equal array_equal'.split(), 'x == y, or np.array_equal(x, y)')
+    | dict.fromkeys('median quantile percentile'.split(), 'x.sort(tag).values, and its entry there'),
+    expm1='x.exp() - 1', exp2='(x * math.log(2)).exp()', log2='x.log() / math.log(2)',
+    log10='x.log() / math.log(10)', tan='x.sin() / x.cos()',
+    cbrt='x.pow(1 / 3)', trunc='x.sign() * x.abs().floor()', fmod='x.rem(y)', remainder='x.mod(y)',
+    floor_divide='x // y', rint='x.round()',
+    fabs='x.abs()', fmax='x.maximum(y)', fmin='x.minimum(y)', power='x ** y', float_power='x ** y',
+    bitwise_and='x & y', bitwise_or='x | y', bitwise_xor='x ^ y', invert='~x',
+    diff="x.narrow('t', 1, n - 1) - x.narrow('t', 0, n - 1)", count_nonzero='x.ne(0).sum()',
+    argwhere='x.nonzero()', newaxis='x.insert_axis(tag)',
+    binary_cross_entropy='x.bce_loss(y)', binary_cross_entropy_with_logits='x.bce_loss(y, from_logits=True)',
+    embedding="table.index_select('word', ids)",
+    stop_gradient='x.detach()', logcumsumexp='x.exp().cumsum(tag).log()', interpolate='x.upsample2x_nearest()',
+    conv3d='x.conv2d(w), of two axes',
+    reduce='x.sum(tag), x.mean(tag), x.max(tag)', fliplr="x.flip('col')", flipud="x.flip('row')",
+    pad_sequence="x.pad('t', 0, n - x.size('t')), then fl.stack",
+    to_categorical="fl.one_hot(labels, 'class', depth)", sum_to_size='x.sum(tag)',
+    cdist='(x - y).square().sum(tag).sqrt()', summary='x.graph() shows a computation')
+
+TABLE = 'fl.op_table() lists the operations'
 REDUCED = 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis'
 FRESH = 'operations return a new tensor'
 
 # an option of an operation -> what to say
-OPTIONS = dict(dim='axes are chosen by tag: x.{op}({tag!r})',
-               axis='axes are chosen by tag: x.{op}({tag!r})', keepdim=REDUCED, keepdims=REDUCED,
+OPTIONS = dict(dim='axes are chosen by tag: x.{op}({tag!r})', axis='axes are chosen by tag: x.{op}({tag!r})',
+               keepdim=REDUCED, keepdims=REDUCED,
                inplace=FRESH, out=FRESH)
+
 
 # an operation of NumPy -> what the tensor on the right of `array + tensor` is asked for
 REFLECTED = dict(add='__radd__', subtract='__rsub__', multiply='__rmul__', divide='__rtruediv__', power='__rpow__',
@@ -99,6 +149,14 @@ LOOKS = frozenset('''shape ndim size shares_memory may_share_memory array_equal 
 # functions of NumPy that go along one axis
 ALONG = frozenset('sum mean max min amax amin prod std var all any argmax argmin cumsum cumprod sort argsort'.split())
 
+# a function of NumPy that writes into an array -> the operation that writes into a tensor
+INTO = dict(add='w.detach().add_(x)', subtract='w.detach().add_(x, alpha=-1)',
+            multiply='w.detach().mul_(s)', divide='w.detach().mul_(1 / s)')
+
+# a masked array asks what it meets for `_data`, and would go on without the names
+HIDDEN = 'a masked array hides some of its values'
+SHOWN = "choose what stands there and name its axes: Tensor(m.filled(0), 'row col')"
+
 
 def nearest(name, known):
     "The name that was probably meant, or None where nothing is near enough."
@@ -107,27 +165,41 @@ def nearest(name, known):
 
 def of_tensor(name, known):
     "What to say about a method that tensors have not."
-    if name in SENTENCES: return SENTENCES[name]
-    near = METHODS.get(name) or nearest(name, known)
-    return f'did you mean {near}?' if near else 'fl.op_table() lists the operations'
+    if name in METHODS: return f'did you mean {METHODS[name]}?'
+    return (SENTENCES | WAYS).get(name) or _of_either(name, known, 'did you mean {}?') or FUNCTIONS.get(name, TABLE)
 
 
 def no_method(x, name, known):
     "The error for an attribute that the tensor `x` has not."
+    if name == '_data': return fault(DTypeError, HIDDEN, help=SHOWN)
     return fault(UnknownName, f'a tensor has no {name!r}', x=x, help=of_tensor(name, known))
 
 
-def not_numpys(x, function, args):
-    "The error for a function of NumPy that is given the tensor `x`; `args` is what ours is called with."
+def not_numpys(x, function, args, into=False):
+    """The error for a function of NumPy that is given the tensor `x`; `args` is what ours is called with.
+
+    `into` says that it would write into an array, as `w.data -= x` does."""
     name = function.__name__
     ours = name if hasattr(type(x), name) else METHODS.get(name)
-    if ours is None: help = f'np.{name}(x.numpy()) gives an array'
+    if into and name in INTO: help = f'{INTO[name]} writes into w, {STEP}; an array of yours takes x.numpy()'
+    elif ours is None: help = f'np.{name}(x.numpy()) gives an array'
     else: help = ours if ours.startswith('fl.') else f'x.{ours}({args})'
     return fault(UnknownName, f'np.{name} takes arrays', x=x, help=help)
 
 
-def of_module(name, known):
+def of_module(name, known, methods=()):
     "What to say about a function that the library has not."
     if name in FUNCTIONS: return FUNCTIONS[name]
-    near = nearest(name, known)
-    return f'did you mean {near!r}?' if near else 'fl.op_table() lists the operations'
+    if name in WAYS: return WAYS[name]
+    if (ours := METHODS.get(name)): return f'did you mean {"x." * ours.isidentifier()}{ours}?'
+    if name in methods: return f'it is there as x.{name}'
+    return _of_either(name, known, 'did you mean {!r}?') or TABLE
+
+
+def _of_either(name, known, asking):
+    "What to say of a name in no table: ours in other letters, NumPy's own, or the nearest spelling."
+    plain = lambda n: str(n).replace('_', '').lower().removesuffix('loss')
+    near = next((n for n in known if plain(n) == plain(name)), None)        # ReLU, CrossEntropyLoss
+    if near is None and callable(getattr(np, name, None)): return f'np.{name}(x.numpy()) gives an array'
+    near = near or nearest(name, known)
+    return near and asking.format(near)

@@ -118,7 +118,7 @@ def __array_ufunc__(self:Tensor, ufunc, method, *inputs, **kw):
     plain = method == '__call__' and not kw and len(inputs) == 2 and inputs[1] is self
     ours = getattr(Tensor, REFLECTED.get(ufunc.__name__, ''), None)
     if plain and ours and not isinstance(inputs[0], Tensor): return ours(self, inputs[0])
-    raise not_numpys(self, ufunc, 'other' if ufunc.nin > 1 else '')
+    raise not_numpys(self, ufunc, 'other' if ufunc.nin > 1 else '', into='out' in kw)
 
 @patch
 def __array_function__(self:Tensor, function, types, args, kw):
@@ -166,12 +166,12 @@ def __bool__(self:Tensor):
 
 @patch
 def __iter__(self:Tensor):
-    help = f'x.unbind({self.tags[0]!r})' if self.tags else 'x.item()'
+    help = f'x.unbind({self.tags[0]!r}), or x.numpy() where a list is wanted' if self.tags else 'x.item()'
     raise fault(NoFirstAxis, 'a tensor has no first axis to walk along', x=self, help=help)
 
 @patch
 def __len__(self:Tensor):
-    help = f'x.size({self.tags[0]!r})' if self.tags else 'x.numel'
+    help = f'x.size({self.tags[0]!r}), or x.numpy() where a list is wanted' if self.tags else 'x.numel'
     raise fault(NoFirstAxis, 'a tensor has one size per axis', x=self, help=help)
 
 # %% ../nbs/02_tensor.ipynb #4be09a16

@@ -9,6 +9,87 @@ from fucinalib import elsewhere
 X = lambda: fl.Tensor([[1., 2.]], 'row col')
 
 
+TABLES = elsewhere.FUNCTIONS, elsewhere.METHODS, elsewhere.SENTENCES, elsewhere.WAYS, elsewhere.INTO
+
+
+@pytest.mark.parametrize('name', sorted(elsewhere.WAYS))
+def test_a_way_to_say_it(name):
+    for owner in (fl, X()):
+        if hasattr(type(owner), name) or owner is fl and name in vars(fl): continue
+        with pytest.raises(fl.UnknownName) as e: getattr(owner, name)
+        assert elsewhere.WAYS[name] in str(e.value) or elsewhere.METHODS.get(name, '\0') in str(e.value)
+
+
+@pytest.mark.parametrize('name', sorted({*elsewhere.METHODS} - {*elsewhere.FUNCTIONS}))
+def test_a_method_of_another_library_as_a_function(name):
+    "torch has most of its methods as functions too."
+    if hasattr(fl, name): return
+    with pytest.raises(fl.UnknownName) as e: getattr(fl, name)
+    assert elsewhere.METHODS[name] in str(e.value) or elsewhere.WAYS.get(name, '\0') in str(e.value)
+
+
+OTHERWISE = dict(ReLU="'relu'", CrossEntropyLoss="'cross_entropy'", MaxPool2d="'max_pool2d'", MSELoss="'mse_loss'",
+                 backward='x.backward', shape='x.shape', unique='np.unique(x.numpy())', isin='np.isin(x.numpy())')
+
+@pytest.mark.parametrize('name, said', OTHERWISE.items(), ids=OTHERWISE)
+def test_other_letters_and_other_places(name, said):
+    with pytest.raises(fl.UnknownName, match=re.escape(said)): getattr(fl, name)
+
+
+def step(w):
+    w.data -= 0.1 * w
+
+def stretch(w):
+    w.data *= w
+
+def gather(w):
+    total = np.zeros(2, 'f4')
+    total += w
+
+WRITES = [(step, 'w.detach().add_(w.grad, alpha=-lr)'), (stretch, 'w.detach().mul_(s)'), (gather, 'x.numpy()')]
+
+@pytest.mark.parametrize('write, way', WRITES)
+def test_writing_a_tensor_into_an_array_is_told_what_writes_into_a_tensor(write, way):
+    w = fl.param([1., 2.], 'col')
+    with pytest.raises(fl.UnknownName, match=re.escape(way)): write(w)
+    assert w.tolist() == [1, 2]
+
+
+def test_the_way_to_write_into_a_tensor_works():
+    w, lr = fl.param([1., 2.], 'col'), .5
+    (w * w).sum().backward()
+    w.detach().add_(w.grad, alpha=-lr)
+    assert w.tolist() == [0, 0] and w.requires_grad
+
+
+MASKED = [lambda m, x: m + x, lambda m, x: m * x, lambda m, x: m / x, lambda m, x: m == x, lambda m, x: m < x,
+          lambda m, x: m ** x, lambda m, x: np.ma.add(m, x)]
+
+@pytest.mark.parametrize('learns', [False, True])
+@pytest.mark.parametrize('call', MASKED)
+def test_a_masked_array_loses_no_names(call, learns):
+    "It takes an operand's numbers and goes on, without names and gradient."
+    m, x = np.ma.array([1., 2.], mask=[False, True]), fl.Tensor([1., 2.], 'col', requires_grad=learns)
+    with pytest.raises(fl.DTypeError, match=re.escape("Tensor(m.filled(0), 'row col')")): call(m, x)
+    assert (fl.Tensor(m.filled(0).astype('f4'), 'col') + x).tolist() == [2, 2]
+    assert np.ma.array(x).tolist() == [1, 2] and np.ma.masked_invalid(x).tolist() == [1, 2]      # these only look
+
+
+class Column:
+    "What pandas, whose columns are like this, does with an operand and with the values of a column."
+    shape, dtype = (2,), np.dtype('f8')
+    def __array__(self, dtype=None, copy=None): return np.array([1., 2.], dtype)
+    @staticmethod
+    def made_of(values): return range(len(values)), list(values)
+
+def test_a_column_of_a_table():
+    x = fl.Tensor([1., 2.], 'd')
+    with pytest.raises(fl.NoFirstAxis, match=re.escape('x.numpy()')): Column.made_of(x)
+    assert Column.made_of(x.numpy())[1] == [1, 2]
+    assert fl.Tensor(Column(), 'd').tolist() == [1, 2]
+    with pytest.raises(fl.DTypeError, match=re.escape("name its axes: Tensor(other, 'd')")): x + Column()
+
+
 @pytest.mark.parametrize('name', sorted(elsewhere.FUNCTIONS))
 def test_a_function_of_another_library(name):
     if hasattr(fl, name) or name == 'tensor': return      # it is here by that name
@@ -18,8 +99,9 @@ def test_a_function_of_another_library(name):
 
 def test_every_way_shown_is_there():
     "fl.names in the tables exist, and so do methods that stand alone."
-    words = [*elsewhere.FUNCTIONS.values(), *elsewhere.METHODS.values(), *elsewhere.SENTENCES.values()]
+    words = [way for table in TABLES for way in table.values()]
     for text in words:
+        for name in re.findall(r'\bx\.([a-z_]\w*)\(', text): assert hasattr(fl.Tensor, name), text
         for name in re.findall(r'\bfl\.([a-z_]\w*)', text): assert name == 'name' or hasattr(fl, name), text
     for ours in elsewhere.METHODS.values():
         if ours.isidentifier(): assert hasattr(fl.Tensor, ours), ours
