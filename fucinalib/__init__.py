@@ -40,7 +40,8 @@ _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='ex
 def __getattr__(name):
     if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
     known = [*_LATER, *(n for n in globals() if not n.startswith('_'))]
-    raise _fault(UnknownName, f'fucinalib has no {name!r}', help=_of_module(name, known, [n for n in dir(Tensor) if n[0] != '_']))
+    methods = [n for n in dir(Tensor) if not n.startswith('_')]
+    raise _fault(UnknownName, f'fucinalib has no {name!r}', help=_of_module(name, known, methods))
 
 
 class _NoFunction(type(_builtins)):
