@@ -496,7 +496,7 @@ class Op:
         self.needs, self.check = needs, needs[0].compiled(fn, needs) if needs else None      # what it asks of its arguments
         self.samples, self.by_hand, self.torch = samples, mistakes, torch      # to try it on; what must fail; its name in torch
         self.differentiable, self.composed, self.attach, self.view = differentiable, composed, attach, view    # view: may share its operand's memory
-        self.half = 'native' if view or self.name.endswith('_') or family in ('structure', 'construction', 'indexing') else half      # 16-bit operands: 'keep' their type, give 'f32', or 'native': only move numbers
+        self.half = 'native' if view or self.name.endswith('_') or family in ('views', 'construction', 'indexing') else half      # 16-bit operands: 'keep' their type, give 'f32', or 'native': only move numbers
         self.foreign = not str(fn.__module__).startswith('fucinalib.')     # what it returns is looked at closely
         self.signature = inspect.signature(fn)
         self.operands = [n for n, p in self.signature.parameters.items() if holds_tensor(p.annotation)]

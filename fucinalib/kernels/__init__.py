@@ -4,8 +4,8 @@ from .dispatch import Kernel, kernel, noted, stats, table
 from .threads import get_num_threads, set_num_threads
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
-from . import activations, attention, blocks, contraction, convolution, gated, indexing, losses, masked, masks, moments
-from . import movement, norms, pointwise, pooling, random, reductions, rotary, scans, selection, softmax, unary
+from . import activations, attention, blocks, contraction, convolution, copies, gated, indexing, losses, masked, masks
+from . import moments, norms, pointwise, pooling, random, reductions, rotary, scans, selection, softmax, unary
 from .contraction import matmul
 from .reductions import column_sum, max, min, spread, sum
 

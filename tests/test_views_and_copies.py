@@ -1,4 +1,4 @@
-"""Views and moves: the right numbers, the right memory, gradients that go back where they came from."""
+"""Views and copies: the right numbers, the right memory, gradients that go back where they came from."""
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -276,7 +276,7 @@ ARRAYS = dict(backwards=np.arange(6., dtype='f4').reshape(2, 3)[:, ::-1],
                                       offset=1).reshape(2, 3))
 ARRAYS['read_only'] = np.arange(6., dtype='f4').reshape(2, 3); ARRAYS['read_only'].flags.writeable = False
 
-OPS = [o for o in fl.registry.values() if o.family in ('structure', 'movement')
+OPS = [o for o in fl.registry.values() if o.family in ('views', 'copies')
        and o.name not in ('squeeze', 'merge', 'view_with_strides', 'diag', 'concat', 'stack')]
 CALLS = dict(rename=lambda x: x.rename('p q'), permute=lambda x: x.T,
              insert_axis=lambda x: x.insert_axis('z', 1),
@@ -310,7 +310,7 @@ CALLS = dict(rename=lambda x: x.rename('p q'), permute=lambda x: x.T,
              view_with_strides=lambda x: x.contiguous().view_with_strides('z', (4,), (-1,), 5))
 
 def test_calls_are_complete():
-    assert set(CALLS) == {o.name for o in fl.registry.values() if o.family in ('structure', 'movement')}
+    assert set(CALLS) == {o.name for o in fl.registry.values() if o.family in ('views', 'copies')}
 
 @pytest.mark.parametrize('layout', ARRAYS)
 @pytest.mark.parametrize('name', CALLS)
