@@ -18,7 +18,9 @@ def flip_last(a):
 
 
 def settle(a):
-    "A contiguous copy of an array; a large one whose last two axes, or groups of axes, are swapped in memory goes through `turn`."
+    """A contiguous copy of an array.
+
+    A large one whose last two axes, or groups of axes, are swapped in memory goes through `turn`."""
     if not turn.kernel.pays(a.size) or a.dtype != np.float32: return a.copy()
     walk = []
     for n, s in zip(a.shape, a.strides):        # sizes and strides, neighbours that one stride can walk taken together
@@ -33,5 +35,6 @@ def settle(a):
         if strides[k] != size: return a.copy()
         size *= sizes[k]
     under = np.lib.stride_tricks.as_strided(a, [sizes[k] for k in order], [strides[k] for k in order])
-    if order[-2:] == [len(walk) - 1, len(walk) - 2] and order[:-2] == list(range(len(walk) - 2)): return turn(under.reshape(-1, *under.shape[-2:])).reshape(a.shape)
-    return a.copy()
+    n = len(walk)
+    if order != [*range(n - 2), n - 1, n - 2]: return a.copy()
+    return turn(under.reshape(-1, *under.shape[-2:])).reshape(a.shape)

@@ -132,7 +132,8 @@ def _spread_back(g, y, root, s, count):
 
 # %% ../../nbs/20_norms.ipynb #df92cb5c
 @op('norms', needs=[real('x'), rank('x', 2, 'time channel', hint='a batch goes through one by one'),
-    last('tag', 'x', ranks=(2,)), whole('groups', least=1), EPS_FIRST, vector('weight bias', 'tag', 'x')])
+    last('tag', 'x', ranks=(2,)), whole('groups', least=1), EPS_FIRST,
+    vector('weight bias', 'tag', of='x')])
 def group_norm(x:Tensor,            # two axes, channels last
                tag,                 # the last axis: channels
                groups,              # how many groups the channels form
