@@ -1,16 +1,18 @@
-"""Soft steps and their gradients, in pieces that stay in cache: first the exponential of a piece, then one loop that uses it.
+"""Functions made of an exponential, and their gradients: soft steps, tanh, elu, gelu. In pieces that stay in cache: first the exponential, then one
+loop that uses it.
 
 The exponents are never positive, or it does not matter that they are, so nothing overflows into NaN. A quotient of float32 is float64 here,
 and all that follows with it: hence the np.float32 around each.
 """
 import numpy as np
-from ._loops import piece, pieces, _minus_abs
+from ._loops import loop_exp, loop_two, loop_two_number, piece, pieces, _minus_abs
 
 ZERO = np.float32(0)
 HALF = np.float32(0.5)
 ONE = np.float32(1)
 TWO = np.float32(2)
 QUARTER = np.float32(0.25)
+FEW = 8192          # elements up to which one thread is as fast
 
 
 def each(power, finish, x, y):
@@ -22,22 +24,6 @@ def each(power, finish, x, y):
         power(x[i], y[i])
         y[i] = np.exp(y[i])
         finish(x[i], y[i])
-
-def back(power, finish, g, x, gx):
-    size = gx.shape[0]
-    #omp parallel for if(size > 8192)
-    for c in pieces(gx):
-        i = piece(c, gx)
-        power(x[i], gx[i])
-        gx[i] = np.exp(gx[i])
-        finish(g[i], x[i], gx[i])
-
-def loop2(f, g, x, y):
-    size = y.shape[0]
-    #omp parallel for if(size > 8192)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(g[i], x[i], y[i])
 
 
 # exponents
@@ -83,7 +69,7 @@ def _sigmoid_back(g, y, gx):
         gx[i] = g[i] * (y[i] * (ONE - y[i]))
 
 #pythran export sigmoid_backward(float32[], float32[], float32[])
-def sigmoid_backward(g, y, gx): loop2(_sigmoid_back, g, y, gx)
+def sigmoid_backward(g, y, gx): loop_two(_sigmoid_back, g, y, gx, FEW)
 
 def _silu(x, y):
     for i in range(x.shape[0]):
@@ -102,7 +88,7 @@ def _silu_back(g, x, gx):
         gx[i] = g[i] * (s + x[i] * (e * r * r))
 
 #pythran export silu_backward(float32[], float32[], float32[])
-def silu_backward(g, x, gx): back(_minus_abs, _silu_back, g, x, gx)
+def silu_backward(g, x, gx): loop_exp(_minus_abs, _silu_back, g, x, gx, FEW)
 
 #pythran export quick_gelu(float32[], float32[])
 def quick_gelu(x, y): each(_quick, _silu, x, y)
@@ -115,7 +101,7 @@ def _quick_back(g, x, gx):
         gx[i] = g[i] * (s + np.float32(1.702) * x[i] * (e * r * r))
 
 #pythran export quick_gelu_backward(float32[], float32[], float32[])
-def quick_gelu_backward(g, x, gx): back(_quick, _quick_back, g, x, gx)
+def quick_gelu_backward(g, x, gx): loop_exp(_quick, _quick_back, g, x, gx, FEW)
 
 def _softplus(x, y):
     for i in range(x.shape[0]):
@@ -139,7 +125,7 @@ def _times_sigmoid(g, x, gx):
         gx[i] = g[i] * (r if x[i] >= ZERO else e * r)
 
 #pythran export softplus_backward(float32[], float32[], float32[])
-def softplus_backward(g, x, gx): back(_minus_abs, _times_sigmoid, g, x, gx)
+def softplus_backward(g, x, gx): loop_exp(_minus_abs, _times_sigmoid, g, x, gx, FEW)
 
 
 # tanh: (1 - e) / (1 + e) with e = exp(-2|x|), and a polynomial near 0 where 1 - e has too few digits left
@@ -172,7 +158,7 @@ def _tanh_back(g, y, gx):
         gx[i] = g[i] * (ONE - y[i] * y[i])
 
 #pythran export tanh_backward(float32[], float32[], float32[])
-def tanh_backward(g, y, gx): loop2(_tanh_back, g, y, gx)
+def tanh_backward(g, y, gx): loop_two(_tanh_back, g, y, gx, FEW)
 
 def _softcap_back(g, y, cap, gx):
     for i in range(g.shape[0]):
@@ -180,12 +166,7 @@ def _softcap_back(g, y, cap, gx):
         gx[i] = g[i] * (ONE - t * t)
 
 #pythran export softcap_backward(float32[], float32[], float32, float32[])
-def softcap_backward(g, y, cap, gx):
-    size = gx.shape[0]
-    #omp parallel for firstprivate(cap) if(size > 8192)
-    for c in pieces(gx):
-        i = piece(c, gx)
-        _softcap_back(g[i], y[i], cap, gx[i])
+def softcap_backward(g, y, cap, gx): loop_two_number(_softcap_back, g, y, cap, gx, FEW)
 
 
 # elu; y comes as exp(min(x, 0)), and near 0 a polynomial keeps the digits of e - 1
@@ -204,7 +185,7 @@ def _times(g, x, gx):
         gx[i] = g[i] * gx[i]
 
 #pythran export elu_backward(float32[], float32[], float32[])
-def elu_backward(g, x, gx): back(_below, _times, g, x, gx)
+def elu_backward(g, x, gx): loop_exp(_below, _times, g, x, gx, FEW)
 
 
 # gelu; the exponential comes as exp(-x**2 / 2), and p is TAIL of the NumPy twin as a polynomial in u = 2 s - 1
@@ -231,7 +212,7 @@ def _gelu_back(g, x, gx):
         gx[i] = g[i] * ((t if x[i] < ZERO else ONE - t) + x[i] * (gx[i] * np.float32(.3989422804014327)))
 
 #pythran export gelu_backward(float32[], float32[], float32[])
-def gelu_backward(g, x, gx): back(_square, _gelu_back, g, x, gx)
+def gelu_backward(g, x, gx): loop_exp(_square, _gelu_back, g, x, gx, FEW)
 
 def _gelu_tanh(x, y):
     for i in range(x.shape[0]):
@@ -248,4 +229,4 @@ def _gelu_tanh_back(g, x, gx):
         gx[i] = g[i] * (s + x[i] * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * x[i] * x[i])))
 
 #pythran export gelu_tanh_backward(float32[], float32[], float32[])
-def gelu_tanh_backward(g, x, gx): back(_minus_abs_cubic, _gelu_tanh_back, g, x, gx)
+def gelu_tanh_backward(g, x, gx): loop_exp(_minus_abs_cubic, _gelu_tanh_back, g, x, gx, FEW)

@@ -1,6 +1,6 @@
 """Products without a good BLAS call. Sums of products go through blocks of float32 into float64, cut by size alone."""
 import numpy as np
-from ._loops import parts, rest
+from ._loops import blocks, of_block, parts, rest, strip, strips
 from ._sums import BLOCK, _column_sums
 
 PIECE = 16384       # of a row
@@ -73,31 +73,23 @@ def dot_last(a, b, y):
             y[i] = np.float32(np.sum(part[i]))
 
 
-def _add_product(a, b, s):
-    for j in range(s.shape[0]):
-        s[j] += a[j] * b[j]
+def _add_products(a, b, s):
+    for i in range(a.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += a[i, j] * b[i, j]
 
 #pythran export dot_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:] order(C))
 def dot_mid(a, b, y):
-    outer_, n, m = a.shape
-    blocks = parts(n, ROWS)
-    strips = parts(m, STRIP)
-    part = np.zeros((outer_ * blocks, m), np.float32)
-    #omp parallel for firstprivate(n, m, blocks, strips)
-    for t in range(outer_ * blocks * strips):
-        ob = t // strips
-        o = ob // blocks
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        k = rest(ob, blocks) * ROWS
-        for i in range(k, min(n, k + ROWS)):
-            _add_product(a[o, i, lo:hi], b[o, i, lo:hi], part[ob, lo:hi])
-    #omp parallel for firstprivate(m, blocks, strips)
-    for t in range(outer_ * strips):
-        o = t // strips
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _column_sums(part[o * blocks:o * blocks + blocks, lo:hi], y[o, lo:hi])
+    k = parts(a.shape[1], ROWS)
+    part = np.zeros((a.shape[0] * k, a.shape[2]), np.float32)
+    #omp parallel for
+    for t in blocks(a, ROWS, STRIP):
+        p, o, top, end, lo, hi = of_block(t, a, ROWS, STRIP)
+        _add_products(a[o, top:end, lo:hi], b[o, top:end, lo:hi], part[p, lo:hi])
+    #omp parallel for firstprivate(k)
+    for t in strips(a, STRIP):
+        o, lo, hi = strip(t, a, STRIP)
+        _column_sums(part[o * k:o * k + k, lo:hi], y[o, lo:hi])
 
 
 # small matrices: four rows of b at a time into a row of y

@@ -1,21 +1,12 @@
 """Gates and their gradients, in pieces that stay in cache: the exponential of a piece first, then one loop.
 A quotient of float32 is float64 here, and all that follows with it: hence the np.float32 around each."""
 import numpy as np
-from ._loops import CHUNK, piece, pieces, _minus_abs
+from ._loops import CHUNK, loop_exp, piece, pieces, _minus_abs
 
 ZERO = np.float32(0)
 ONE = np.float32(1)
-TWO = np.float32(2)
+FEW = 8192          # elements up to which one thread is as fast
 
-
-def each(power, finish, up, gate, y):
-    size = y.shape[0]
-    #omp parallel for if(size > 8192)
-    for c in pieces(y):
-        i = piece(c, y)
-        power(gate[i], y[i])
-        y[i] = np.exp(y[i])
-        finish(up[i], gate[i], y[i])
 
 def back(power, finish, g, up, gate, gu, gg):
     size = gu.shape[0]
@@ -41,7 +32,7 @@ def _glu(up, gate, y):
         y[i] = up[i] * (r if gate[i] >= ZERO else e * r)
 
 #pythran export glu(float32[], float32[], float32[])
-def glu(up, gate, y): each(_minus_abs, _glu, up, gate, y)
+def glu(up, gate, y): loop_exp(_minus_abs, _glu, up, gate, y, FEW)
 
 def _glu_back(g, up, gate, gu, gg):
     for i in range(g.shape[0]):
@@ -61,10 +52,10 @@ def _swiglu(up, gate, y):
         y[i] = up[i] * (gate[i] * (r if gate[i] >= ZERO else e * r))
 
 #pythran export swiglu(float32[], float32[], float32[])
-def swiglu(up, gate, y): each(_minus_abs, _swiglu, up, gate, y)
+def swiglu(up, gate, y): loop_exp(_minus_abs, _swiglu, up, gate, y, FEW)
 
 #pythran export geglu(float32[], float32[], float32[])
-def geglu(up, gate, y): each(_cubic, _swiglu, up, gate, y)
+def geglu(up, gate, y): loop_exp(_cubic, _swiglu, up, gate, y, FEW)
 
 def _swiglu_back(g, up, gate, gu, gg):
     for i in range(g.shape[0]):

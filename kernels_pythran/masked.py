@@ -3,7 +3,7 @@
 The sums go through the same blocks as those of reductions.py, with 0 for what is not selected.
 """
 import numpy as np
-from ._loops import parts, rest, _add
+from ._loops import blocks, of_block, parts, rest, strip, strips, _add
 from ._sums import BLOCK, block, _column_sums
 
 NARROW = 16
@@ -82,52 +82,40 @@ def masked_sum_last(x, m, y, count):
             count[i] = np.sum(many[i])
 
 
-def _add4(a, b, c, d, ma, mb, mc, md, s):
+def _add_rows(x, m, s):
+    "Four rows at a time."
     z = np.float32(0)
-    for j in range(s.shape[0]):
-        s[j] += ((a[j] if ma[j] != 0 else z) + (b[j] if mb[j] != 0 else z)) + ((c[j] if mc[j] != 0 else z) + (d[j] if md[j] != 0 else z))
-
-def _add_one(a, m, s):
-    for j in range(s.shape[0]):
-        s[j] += a[j] if m[j] != 0 else np.float32(0)
+    n = x.shape[0] // 4 * 4
+    for i in range(0, n, 4):
+        for j in range(s.shape[0]):
+            s[j] += (((x[i, j] if m[i, j] != 0 else z) + (x[i + 1, j] if m[i + 1, j] != 0 else z))
+                     + ((x[i + 2, j] if m[i + 2, j] != 0 else z) + (x[i + 3, j] if m[i + 3, j] != 0 else z)))
+    for i in range(n, x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += x[i, j] if m[i, j] != 0 else z
 
 def _count_up(m, s):
-    for j in range(s.shape[0]):
-        s[j] += m[j]
+    for i in range(m.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += m[i, j]
 
 #pythran export masked_sum_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))
 def masked_sum_mid(x, mask, y, count):
-    outer, n, m = x.shape
-    blocks = parts(n, ROWS)
-    strips = parts(m, STRIP)
-    part = np.zeros((outer * blocks, m), np.float32)
-    many = np.zeros((outer * blocks, m), np.int32)
-    #omp parallel for firstprivate(n, m, blocks, strips)
-    for t in range(outer * blocks * strips):
-        ob = t // strips
-        o = ob // blocks
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        k = rest(ob, blocks) * ROWS
-        end = min(n, k + ROWS)
-        for i in range(k, end):
-            _count_up(mask[o, i, lo:hi], many[ob, lo:hi])
-        while k + 4 <= end:
-            _add4(x[o, k, lo:hi], x[o, k + 1, lo:hi], x[o, k + 2, lo:hi], x[o, k + 3, lo:hi],
-                  mask[o, k, lo:hi], mask[o, k + 1, lo:hi], mask[o, k + 2, lo:hi], mask[o, k + 3, lo:hi], part[ob, lo:hi])
-            k += 4
-        while k < end:
-            _add_one(x[o, k, lo:hi], mask[o, k, lo:hi], part[ob, lo:hi])
-            k += 1
-    #omp parallel for firstprivate(m, blocks, strips)
-    for t in range(outer * strips):
-        o = t // strips
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _column_sums(part[o * blocks:o * blocks + blocks, lo:hi], y[o, lo:hi])
+    k = parts(x.shape[1], ROWS)
+    part = np.zeros((x.shape[0] * k, x.shape[2]), np.float32)
+    many = np.zeros((x.shape[0] * k, x.shape[2]), np.int32)
+    #omp parallel for
+    for t in blocks(x, ROWS, STRIP):
+        b, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
+        _count_up(mask[o, top:end, lo:hi], many[b, lo:hi])
+        _add_rows(x[o, top:end, lo:hi], mask[o, top:end, lo:hi], part[b, lo:hi])
+    #omp parallel for firstprivate(k)
+    for t in strips(x, STRIP):
+        o, lo, hi = strip(t, x, STRIP)
+        _column_sums(part[o * k:o * k + k, lo:hi], y[o, lo:hi])
         c = np.zeros(hi - lo, np.int64)
-        for b in range(blocks):
-            _add(many[o * blocks + b, lo:hi], c)
+        for b in range(o * k, o * k + k):
+            _add(many[b, lo:hi], c)
         count[o, lo:hi] = c
 
 
@@ -218,13 +206,10 @@ def _climb_at(x, m, sign, k, v, at):
         v[j] = a if a > v[j] else v[j]
 
 def along_mid(x, mask, sign, value, place):
-    outer, n, m = x.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(sign, n, m, strips)
-    for t in range(outer * strips):
-        o = t // strips
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
+    n = x.shape[1]
+    #omp parallel for firstprivate(sign, n)
+    for t in strips(x, STRIP):
+        o, lo, hi = strip(t, x, STRIP)
         v = np.full(hi - lo, LOWEST)
         at = np.full(hi - lo, -1, np.int32)
         for k in range(n):

@@ -4,7 +4,7 @@ Pieces are cut by size; partial results are combined one after the other, sums i
 cannot hold; along a middle axis a strip with such lanes is gone through again.
 """
 import numpy as np
-from ._loops import parts, rest, _copy, _round, _zero
+from ._loops import blocks, of_block, parts, rest, row_parts, strip, strips, _copy, _round, _zero
 from ._spans import average, average_again, distances, far, near, offset, plain, squares
 from ._sums import BLOCK, _column_sums
 
@@ -22,26 +22,18 @@ def sizes(x):
 #pythran export abs_sum_last(float32[:,:] order(C), float32[])
 def abs_sum_last(x, y):
     rows, n = x.shape
-    k = parts(n, PIECE)
-    part = np.empty((rows, k))
-    #omp parallel for firstprivate(n, k)
-    for t in range(rows * k):
-        i = t // k
-        c = rest(t, k)
-        part[i, c] = sizes(x[i, c * PIECE:min(n, c * PIECE + PIECE)])
+    part = np.empty((rows, parts(n, PIECE)))
+    row_parts(sizes, x, part, PIECE)
     for i in range(rows):
         y[i] = np.float32(np.sum(part[i]))
+
+def all_squares(x): return squares(x, 0.)
 
 #pythran export length_last(float32[:,:] order(C), float64[])
 def length_last(x, y):
     rows, n = x.shape
-    k = parts(n, PIECE)
-    part = np.empty((rows, k))
-    #omp parallel for firstprivate(n, k)
-    for t in range(rows * k):
-        i = t // k
-        c = rest(t, k)
-        part[i, c] = squares(x[i, c * PIECE:min(n, c * PIECE + PIECE)], 0.)
+    part = np.empty((rows, parts(n, PIECE)))
+    row_parts(all_squares, x, part, PIECE)
     for i in range(rows):
         y[i] = np.sqrt(np.sum(part[i]))
 
@@ -106,32 +98,41 @@ def deviations_last(x, mean, g, d):
 # the middle axis: ROWS rows of a strip into float32, those into float64
 
 def _add_sizes(x, s):
-    for j in range(s.shape[0]):
-        s[j] += abs(x[j])
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += abs(x[i, j])
 
-def _add_squares(x, s):
-    for j in range(s.shape[0]):
-        s[j] += x[j] * x[j]
+# the others add what lies between x and c, of which _add_squares knows nothing
 
-def _add_offsets(x, o, s):
-    for j in range(s.shape[0]):
-        s[j] += x[j] - o[j]
+def _add_squares(x, c, s):
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += x[i, j] * x[i, j]
+
+def _add_offsets(x, c, s):
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += x[i, j] - c[j]
 
 def _add_distances(x, c, s):
-    for j in range(s.shape[0]):
-        s[j] += (x[j] - c[j]) * (x[j] - c[j])
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += (x[i, j] - c[j]) * (x[i, j] - c[j])
 
-def _add_squares_wide(x, s):
-    for j in range(s.shape[0]):
-        s[j] += np.float64(x[j]) * np.float64(x[j])
+def _add_squares_wide(x, c, s):
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += np.float64(x[i, j]) * np.float64(x[i, j])
 
-def _add_offsets_wide(x, o, s):
-    for j in range(s.shape[0]):
-        s[j] += np.float64(x[j]) - np.float64(o[j])
+def _add_offsets_wide(x, c, s):
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += np.float64(x[i, j]) - np.float64(c[j])
 
 def _add_distances_wide(x, c, s):
-    for j in range(s.shape[0]):
-        s[j] += (np.float64(x[j]) - np.float64(c[j])) * (np.float64(x[j]) - np.float64(c[j]))
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += (np.float64(x[i, j]) - np.float64(c[j])) * (np.float64(x[i, j]) - np.float64(c[j]))
 
 def doubtful(s, n):
     "How many sums of n squares have lost digits."
@@ -141,105 +142,51 @@ def doubtful(s, n):
         count += np.int32(0) if s[j] > low and s[j] < np.float32(1e37) else np.int32(1)
     return count
 
-def infinite(s):
+def infinite(s, n):
     count = np.int32(0)
     for j in range(s.shape[0]):
         count += np.int32(0) if s[j] - s[j] == 0 else np.int32(1)
     return count
 
-def added(part, blocks, o):
+def sums(add, add_wide, lost, x, origin, part):
+    "What `add` adds up over each block of rows; a strip of which it lost some sums is gone through again in float64."
+    #omp parallel for
+    for t in blocks(x, ROWS, STRIP):
+        b, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
+        s = np.zeros(hi - lo, np.float32)
+        add(x[o, top:end, lo:hi], origin[o, lo:hi], s)
+        _copy(s, part[b, lo:hi])
+        if lost(s, end - top) > 0:
+            _zero(part[b, lo:hi])
+            add_wide(x[o, top:end, lo:hi], origin[o, lo:hi], part[b, lo:hi])
+
+def added(part, o, outer):
     "The sums of the blocks of o."
     s = np.zeros(part.shape[1])
-    for b in range(o * blocks, o * blocks + blocks):
+    k = part.shape[0] // outer
+    for b in range(o * k, o * k + k):
         s += part[b]
     return s
 
 #pythran export abs_sum_mid(float32[:,:,:] order(C), float32[:,:] order(C))
 def abs_sum_mid(x, y):
     outer, n, m = x.shape
-    blocks = parts(n, ROWS)
-    strips = parts(m, STRIP)
-    part = np.zeros((outer * blocks, m), np.float32)
-    #omp parallel for firstprivate(n, m, blocks, strips)
-    for t in range(outer * blocks * strips):
-        ob = t // strips
-        o = ob // blocks
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        k = rest(ob, blocks) * ROWS
-        for i in range(k, min(n, k + ROWS)):
-            _add_sizes(x[o, i, lo:hi], part[ob, lo:hi])
+    k = parts(n, ROWS)
+    part = np.zeros((outer * k, m), np.float32)
+    #omp parallel for
+    for t in blocks(x, ROWS, STRIP):
+        b, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
+        _add_sizes(x[o, top:end, lo:hi], part[b, lo:hi])
     for o in range(outer):
-        _column_sums(part[o * blocks:o * blocks + blocks], y[o])
+        _column_sums(part[o * k:o * k + k], y[o])
 
 #pythran export length_mid(float32[:,:,:] order(C), float64[:,:] order(C))
 def length_mid(x, y):
     outer, n, m = x.shape
-    blocks = parts(n, ROWS)
-    strips = parts(m, STRIP)
-    part = np.empty((outer * blocks, m))
-    #omp parallel for firstprivate(n, m, blocks, strips)
-    for t in range(outer * blocks * strips):
-        ob = t // strips
-        o = ob // blocks
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        k = rest(ob, blocks) * ROWS
-        end = min(n, k + ROWS)
-        s = np.zeros(hi - lo, np.float32)
-        for i in range(k, end):
-            _add_squares(x[o, i, lo:hi], s)
-        _copy(s, part[ob, lo:hi])
-        if doubtful(s, end - k) > 0:
-            _zero(part[ob, lo:hi])
-            for i in range(k, end):
-                _add_squares_wide(x[o, i, lo:hi], part[ob, lo:hi])
+    part = np.empty((outer * parts(n, ROWS), m))
+    sums(_add_squares, _add_squares_wide, doubtful, x, y, part)
     for o in range(outer):
-        y[o] = np.sqrt(added(part, blocks, o))
-
-def _offsets(x, origin, part):
-    "Sums of x - origin, block by block of the middle axis."
-    outer, n, m = x.shape
-    blocks = parts(n, ROWS)
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, blocks, strips)
-    for t in range(outer * blocks * strips):
-        ob = t // strips
-        o = ob // blocks
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        k = rest(ob, blocks) * ROWS
-        end = min(n, k + ROWS)
-        s = np.zeros(hi - lo, np.float32)
-        for i in range(k, end):
-            _add_offsets(x[o, i, lo:hi], origin[o, lo:hi], s)
-        _copy(s, part[ob, lo:hi])
-        if infinite(s) > 0:
-            _zero(part[ob, lo:hi])
-            for i in range(k, end):
-                _add_offsets_wide(x[o, i, lo:hi], origin[o, lo:hi], part[ob, lo:hi])
-
-def _squares(x, origin, part):
-    "Sums of (x - origin)**2, block by block of the middle axis."
-    outer, n, m = x.shape
-    blocks = parts(n, ROWS)
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, blocks, strips)
-    for t in range(outer * blocks * strips):
-        ob = t // strips
-        o = ob // blocks
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        k = rest(ob, blocks) * ROWS
-        end = min(n, k + ROWS)
-        s = np.zeros(hi - lo, np.float32)
-        for i in range(k, end):
-            _add_distances(x[o, i, lo:hi], origin[o, lo:hi], s)
-        _copy(s, part[ob, lo:hi])
-        if doubtful(s, end - k) > 0:
-            _zero(part[ob, lo:hi])
-            for i in range(k, end):
-                _add_distances_wide(x[o, i, lo:hi], origin[o, lo:hi], part[ob, lo:hi])
+        y[o] = np.sqrt(added(part, o, outer))
 
 def outlying(origin, mean, length, n):
     count = 0
@@ -251,21 +198,20 @@ def outlying(origin, mean, length, n):
 #pythran export moments_mid(float32[:,:,:] order(C), float64[:,:] order(C), float64[:,:] order(C))
 def moments_mid(x, mean, length):
     outer, n, m = x.shape
-    blocks = parts(n, ROWS)
-    part = np.empty((outer * blocks, m))
+    part = np.empty((outer * parts(n, ROWS), m))
     origin = np.empty((outer, m), np.float32)
     centre = np.empty((outer, m), np.float32)
     for o in range(outer):
         _copy(x[o, 0], origin[o])
     more = True
     while more:
-        _offsets(x, origin, part)
+        sums(_add_offsets, _add_offsets_wide, infinite, x, origin, part)
         for o in range(outer):
-            mean[o] = origin[o] + added(part, blocks, o) / n
+            mean[o] = origin[o] + added(part, o, outer) / n
             centre[o] = mean[o]
-        _squares(x, centre, part)
+        sums(_add_distances, _add_distances_wide, doubtful, x, centre, part)
         for o in range(outer):
-            length[o] = added(part, blocks, o) - n * (mean[o] - centre[o]) * (mean[o] - centre[o])
+            length[o] = added(part, o, outer) - n * (mean[o] - centre[o]) * (mean[o] - centre[o])
         more = outlying(origin, mean, length, n) > 0
         for o in range(outer):
             _copy(centre[o], origin[o])
@@ -339,13 +285,10 @@ def prod_last(x, y):
 
 #pythran export prod_mid(float32[:,:,:] order(C), float32[:,:] order(C))
 def prod_mid(x, y):
-    outer, n, m = x.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips)
-    for t in range(outer * strips):
-        o = t // strips
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
+    n = x.shape[1]
+    #omp parallel for firstprivate(n)
+    for t in strips(x, STRIP):
+        o, lo, hi = strip(t, x, STRIP)
         p = np.ones(hi - lo)
         for i in range(n):
             _multiply(x[o, i, lo:hi], p)
@@ -375,13 +318,10 @@ def _join(left, p, d):
 
 #pythran export prod_back_mid(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:,:] order(C))
 def prod_back_mid(x, g, d):
-    outer, n, m = x.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips)
-    for t in range(outer * strips):
-        o = t // strips
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
+    n = x.shape[1]
+    #omp parallel for firstprivate(n)
+    for t in strips(x, STRIP):
+        o, lo, hi = strip(t, x, STRIP)
         left = np.empty((n, hi - lo))
         p = np.ones(hi - lo)
         for i in range(n):

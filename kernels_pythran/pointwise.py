@@ -1,13 +1,12 @@
 """Arithmetic element by element. Bound by memory: every array passes once, in pieces that stay in cache."""
 import numpy as np
-from ._loops import piece, pieces
+from ._loops import loop_number, loop_two, piece, pieces
 
 ZERO = np.float32(0)
 HALF = np.float32(0.5)
 ONE = np.float32(1)
+FEW = 8192          # elements up to which one thread is as fast
 
-
-def rsub(x, s): return s - x
 
 def constant(x, s): return s
 
@@ -40,21 +39,7 @@ def cols(f, x, col, y):
         y[i] = f(x[i], col[i - i // k * k])
 
 
-# the same for an f that writes y itself, element by element; these are worth calling for small arrays, which one thread does
-
-def loop_pairs(f, a, b, y):
-    n = y.shape[0]
-    #omp parallel for if(n > 8192)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(a[i], b[i], y[i])
-
-def loop_number(f, x, s, y):
-    n = y.shape[0]
-    #omp parallel for firstprivate(s) if(n > 8192)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(x[i], s, y[i])
+# the same for an f that writes y itself, element by element
 
 def loop_rows(f, x, row, y):
     #omp parallel for
@@ -79,8 +64,6 @@ def mul(a, b, y): pairs(np.multiply, a, b, y)
 def add_scalar(x, s, y): number(np.add, x, s, y)
 #pythran export sub_scalar(float32[], float32, float32[])
 def sub_scalar(x, s, y): number(np.subtract, x, s, y)
-#pythran export rsub_scalar(float32[], float32, float32[])
-def rsub_scalar(x, s, y): number(rsub, x, s, y)
 #pythran export mul_scalar(float32[], float32, float32[])
 def mul_scalar(x, s, y): number(np.multiply, x, s, y)
 #pythran export add_row(float32[:,:] order(C), float32[], float32[:,:] order(C))
@@ -109,6 +92,13 @@ def add_scaled_(x, y, alpha):
         x[i] = x[i] + alpha * y[i]
 
 
+def grads(f, g, a, b, ga, gb):
+    n = g.shape[0]
+    #omp parallel for if(n > 8192)
+    for c in pieces(g):
+        i = piece(c, g)
+        f(g[i], a[i], b[i], ga[i], gb[i])
+
 def _div_grads(g, a, b, ga, gb):
     for i in range(g.shape[0]):
         t = np.float32(g[i] / b[i])
@@ -116,12 +106,7 @@ def _div_grads(g, a, b, ga, gb):
         gb[i] = -t * np.float32(a[i] / b[i])
 
 #pythran export div_backward(float32[], float32[], float32[], float32[], float32[])
-def div_backward(g, a, b, ga, gb):
-    n = g.shape[0]
-    #omp parallel for if(n > 8192)
-    for c in pieces(g):
-        i = piece(c, g)
-        _div_grads(g[i], a[i], b[i], ga[i], gb[i])
+def div_backward(g, a, b, ga, gb): grads(_div_grads, g, a, b, ga, gb)
 
 
 def _max_grads(g, a, b, ga, gb):
@@ -131,12 +116,7 @@ def _max_grads(g, a, b, ga, gb):
         gb[i] = u if a[i] <= b[i] else ZERO
 
 #pythran export maximum_backward(float32[], float32[], float32[], float32[], float32[])
-def maximum_backward(g, a, b, ga, gb):
-    n = g.shape[0]
-    #omp parallel for if(n > 8192)
-    for c in pieces(g):
-        i = piece(c, g)
-        _max_grads(g[i], a[i], b[i], ga[i], gb[i])
+def maximum_backward(g, a, b, ga, gb): grads(_max_grads, g, a, b, ga, gb)
 
 #pythran export minimum_backward(float32[], float32[], float32[], float32[], float32[])
 def minimum_backward(g, a, b, ga, gb): maximum_backward(g, b, a, ga, gb)
@@ -154,11 +134,9 @@ def _under(x, s, y):
     for i in range(y.shape[0]): y[i] = s / x[i]
 
 #pythran export div(float32[], float32[], float32[])
-def div(a, b, y): loop_pairs(_over, a, b, y)
+def div(a, b, y): loop_two(_over, a, b, y, FEW)
 #pythran export div_scalar(float32[], float32, float32[])
-def div_scalar(x, s, y): loop_number(_over_number, x, s, y)
-#pythran export rdiv_scalar(float32[], float32, float32[])
-def rdiv_scalar(x, s, y): loop_number(_under, x, s, y)
+def div_scalar(x, s, y): loop_number(_over_number, x, s, y, FEW)
 #pythran export div_row(float32[:,:] order(C), float32[], float32[:,:] order(C))
 def div_row(x, row, y): loop_rows(_over, x, row, y)
 #pythran export div_col(float32[:,:] order(C), float32[], float32[:,:] order(C))
@@ -180,13 +158,13 @@ def _smaller_number(x, s, y):
     for i in range(y.shape[0]): y[i] = x[i] if (x[i] < s or x[i] != x[i]) else s
 
 #pythran export maximum(float32[], float32[], float32[])
-def maximum(a, b, y): loop_pairs(_larger, a, b, y)
+def maximum(a, b, y): loop_two(_larger, a, b, y, FEW)
 #pythran export minimum(float32[], float32[], float32[])
-def minimum(a, b, y): loop_pairs(_smaller, a, b, y)
+def minimum(a, b, y): loop_two(_smaller, a, b, y, FEW)
 #pythran export maximum_scalar(float32[], float32, float32[])
-def maximum_scalar(x, s, y): loop_number(_larger_number, x, s, y)
+def maximum_scalar(x, s, y): loop_number(_larger_number, x, s, y, FEW)
 #pythran export minimum_scalar(float32[], float32, float32[])
-def minimum_scalar(x, s, y): loop_number(_smaller_number, x, s, y)
+def minimum_scalar(x, s, y): loop_number(_smaller_number, x, s, y, FEW)
 
 
 # np.power of whole pieces loses seven bits and the special cases (0**0, inf); libm's, one by one, does not
@@ -197,11 +175,8 @@ def _pow(a, b, y):
 def _pow_number(x, s, y):
     for i in range(y.shape[0]): y[i] = x[i] ** s
 
-def _number_pow(x, s, y):
-    for i in range(y.shape[0]): y[i] = s ** x[i]
-
 #pythran export pow(float32[], float32[], float32[])
-def pow(a, b, y): loop_pairs(_pow, a, b, y)
+def pow(a, b, y): loop_two(_pow, a, b, y, FEW)
 
 #pythran export pow_scalar(float32[], float32, float32[])
 def pow_scalar(x, s, y):
@@ -211,14 +186,11 @@ def pow_scalar(x, s, y):
         pairs(np.multiply, x, x, y)
         pairs(np.multiply, y, x, y)
     elif s == -1:
-        loop_number(_under, x, np.float32(1), y)
+        loop_number(_under, x, np.float32(1), y, FEW)
     elif s == HALF:
         pairs(root, x, x, y)
     else:
-        loop_number(_pow_number, x, s, y)
-
-#pythran export rpow_scalar(float32[], float32, float32[])
-def rpow_scalar(x, s, y): loop_number(_number_pow, x, s, y)
+        loop_number(_pow_number, x, s, y, FEW)
 
 
 def _pow_grads(g, a, b, y, ga, gb):

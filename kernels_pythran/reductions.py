@@ -3,7 +3,7 @@
 Work is cut into pieces whose size depends on nothing but the shape. Each piece gives a partial result; those are combined one after the other.
 """
 import numpy as np
-from ._loops import parts, rest, _add
+from ._loops import blocks, of_block, parts, rest, row_parts, strip, strips
 from ._sums import total, _column_sums
 
 NARROW = 16         # rows up to this long are added one after the other
@@ -37,45 +37,33 @@ def sum_last(x, y):
             y[i] = np.float32(total(x[i]))
     else:
         part = np.empty((rows, k))
-        #omp parallel for firstprivate(n, k)
-        for t in range(rows * k):
-            i = t // k
-            c = rest(t, k)
-            part[i, c] = total(x[i, c * PIECE:min(n, c * PIECE + PIECE)])
+        row_parts(total, x, part, PIECE)
         for i in range(rows):
             y[i] = np.float32(np.sum(part[i]))
 
 
-def _add4(a, b, c, d, s):
-    for j in range(s.shape[0]):
-        s[j] += (a[j] + b[j]) + (c[j] + d[j])
+def _add_rows(x, s):
+    "Four rows at a time."
+    n = x.shape[0] // 4 * 4
+    for i in range(0, n, 4):
+        for j in range(s.shape[0]):
+            s[j] += (x[i, j] + x[i + 1, j]) + (x[i + 2, j] + x[i + 3, j])
+    for i in range(n, x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += x[i, j]
 
 #pythran export sum_mid(float32[:,:,:] order(C), float32[:,:] order(C))
 def sum_mid(x, y):
-    outer, n, m = x.shape
-    blocks = parts(n, ROWS)
-    strips = parts(m, STRIP)
-    part = np.zeros((outer * blocks, m), np.float32)
-    #omp parallel for firstprivate(n, m, blocks, strips)
-    for t in range(outer * blocks * strips):
-        ob = t // strips
-        o = ob // blocks
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        k = rest(ob, blocks) * ROWS
-        end = min(n, k + ROWS)
-        while k + 4 <= end:
-            _add4(x[o, k, lo:hi], x[o, k + 1, lo:hi], x[o, k + 2, lo:hi], x[o, k + 3, lo:hi], part[ob, lo:hi])
-            k += 4
-        while k < end:
-            _add(x[o, k, lo:hi], part[ob, lo:hi])
-            k += 1
-    #omp parallel for firstprivate(m, blocks, strips)
-    for t in range(outer * strips):
-        o = t // strips
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _column_sums(part[o * blocks:o * blocks + blocks, lo:hi], y[o, lo:hi])
+    k = parts(x.shape[1], ROWS)
+    part = np.zeros((x.shape[0] * k, x.shape[2]), np.float32)
+    #omp parallel for
+    for t in blocks(x, ROWS, STRIP):
+        b, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
+        _add_rows(x[o, top:end, lo:hi], part[b, lo:hi])
+    #omp parallel for firstprivate(k)
+    for t in strips(x, STRIP):
+        o, lo, hi = strip(t, x, STRIP)
+        _column_sums(part[o * k:o * k + k, lo:hi], y[o, lo:hi])
 
 
 # largest and smallest: the smallest is the largest of -x, `sign` says which. A comparison with NaN is false, so NaN never wins; only NaN gives NaN.
@@ -171,13 +159,10 @@ def _climb_at(x, sign, k, v, at):
         v[j] = sign * x[j] if sign * x[j] > v[j] else v[j]
 
 def along_mid(x, sign, value, place):
-    outer, n, m = x.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(sign, n, m, strips)
-    for t in range(outer * strips):
-        o = t // strips
-        lo = rest(t, strips) * STRIP
-        hi = min(m, lo + STRIP)
+    n = x.shape[1]
+    #omp parallel for firstprivate(sign, n)
+    for t in strips(x, STRIP):
+        o, lo, hi = strip(t, x, STRIP)
         v = np.full(hi - lo, LOWEST)
         at = np.full(hi - lo, -1, np.int32)
         for k in range(n):

@@ -4,7 +4,7 @@ A product and a sum are rounded separately, as NumPy does, so that every backend
 """
 # compile with: -ffp-contract=off
 import numpy as np
-from ._loops import parts, _add, _copy, _plus, _round
+from ._loops import parts, strip, strips, _add, _copy, _round
 
 STRIP = 512         # of the inner axis
 GROUP = 16          # rows
@@ -109,96 +109,92 @@ def recurrence_back_last(g, a, d):
 
 # strips of the inner axis, one step of all lanes at a time
 
-def _times(a, b, y):
-    for j in range(y.shape[0]):
-        y[j] = a[j] * b[j]
+def _sums_down(x, y):
+    _copy(x[0], y[0])
+    for t in range(1, x.shape[0]):
+        for j in range(x.shape[1]):
+            y[t, j] = y[t - 1, j] + x[t, j]
 
-def _step(a, h, b, y):
-    for j in range(y.shape[0]):
-        y[j] = a[j] * h[j] + b[j]
+def _sums_up(g, d):
+    n = g.shape[0]
+    _copy(g[n - 1], d[n - 1])
+    for t in range(n - 1, 0, -1):
+        for j in range(g.shape[1]):
+            d[t - 1, j] = d[t, j] + g[t - 1, j]
+
+def _products_down(x, y):
+    _copy(x[0], y[0])
+    for t in range(1, x.shape[0]):
+        for j in range(x.shape[1]):
+            y[t, j] = y[t - 1, j] * x[t, j]
+
+def _slopes_up(g, x, y, d):
+    n = g.shape[0]
+    s = np.empty(g.shape[1], np.float32)
+    _copy(g[n - 1], s)
+    for t in range(n - 1, 0, -1):
+        for j in range(g.shape[1]):
+            d[t, j] = y[t - 1, j] * s[j]
+            s[j] = x[t, j] * s[j] + g[t - 1, j]
+    _copy(s, d[0])
+
+def _recur_down(b, a, first, y, one):
+    for j in range(b.shape[1]):
+        y[0, j] = a[0, j] * first[j] + b[0, j]
+    for t in range(1, b.shape[0]):
+        for j in range(b.shape[1]):
+            y[t, j] = a[t * one, j] * y[t - 1, j] + b[t, j]
+
+def _recur_up(g, a, d, one):
+    n = g.shape[0]
+    _copy(g[n - 1], d[n - 1])
+    for t in range(n - 1, 0, -1):
+        for j in range(g.shape[1]):
+            d[t - 1, j] = a[t * one, j] * d[t, j] + g[t - 1, j]
 
 #pythran export cumsum_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumsum_mid(x, y):
-    outer, n, m = x.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips)
-    for k in range(outer * strips):
-        o = k // strips
-        lo = (k - o * strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _copy(x[o, 0, lo:hi], y[o, 0, lo:hi])
-        for t in range(1, n):
-            _plus(y[o, t - 1, lo:hi], x[o, t, lo:hi], y[o, t, lo:hi])
+    #omp parallel for
+    for k in strips(x, STRIP):
+        o, lo, hi = strip(k, x, STRIP)
+        _sums_down(x[o, :, lo:hi], y[o, :, lo:hi])
 
 #pythran export cumsum_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumsum_back_mid(g, d):
-    outer, n, m = g.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips)
-    for k in range(outer * strips):
-        o = k // strips
-        lo = (k - o * strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _copy(g[o, n - 1, lo:hi], d[o, n - 1, lo:hi])
-        for t in range(n - 2, -1, -1):
-            _plus(d[o, t + 1, lo:hi], g[o, t, lo:hi], d[o, t, lo:hi])
+    #omp parallel for
+    for k in strips(g, STRIP):
+        o, lo, hi = strip(k, g, STRIP)
+        _sums_up(g[o, :, lo:hi], d[o, :, lo:hi])
 
 #pythran export cumprod_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumprod_mid(x, y):
-    outer, n, m = x.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips)
-    for k in range(outer * strips):
-        o = k // strips
-        lo = (k - o * strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _copy(x[o, 0, lo:hi], y[o, 0, lo:hi])
-        for t in range(1, n):
-            _times(y[o, t - 1, lo:hi], x[o, t, lo:hi], y[o, t, lo:hi])
+    #omp parallel for
+    for k in strips(x, STRIP):
+        o, lo, hi = strip(k, x, STRIP)
+        _products_down(x[o, :, lo:hi], y[o, :, lo:hi])
 
 #pythran export cumprod_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumprod_back_mid(g, x, y, d):
-    outer, n, m = x.shape
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips)
-    for k in range(outer * strips):
-        o = k // strips
-        lo = (k - o * strips) * STRIP
-        hi = min(m, lo + STRIP)
-        s = np.empty(hi - lo, np.float32)
-        _copy(g[o, n - 1, lo:hi], s)
-        for t in range(n - 1, 0, -1):
-            _times(y[o, t - 1, lo:hi], s, d[o, t, lo:hi])
-            _step(x[o, t, lo:hi], s, g[o, t - 1, lo:hi], s)
-        _copy(s, d[o, 0, lo:hi])
+    #omp parallel for
+    for k in strips(x, STRIP):
+        o, lo, hi = strip(k, x, STRIP)
+        _slopes_up(g[o, :, lo:hi], x[o, :, lo:hi], y[o, :, lo:hi], d[o, :, lo:hi])
 
 #pythran export recurrence_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:,:] order(C))
 def recurrence_mid(b, a, first, y):
-    outer, n, m = b.shape
     one = 0 if a.shape[1] == 1 else 1
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips, one)
-    for k in range(outer * strips):
-        o = k // strips
-        lo = (k - o * strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _step(a[o, 0, lo:hi], first[o, lo:hi], b[o, 0, lo:hi], y[o, 0, lo:hi])
-        for t in range(1, n):
-            _step(a[o, t * one, lo:hi], y[o, t - 1, lo:hi], b[o, t, lo:hi], y[o, t, lo:hi])
+    #omp parallel for firstprivate(one)
+    for k in strips(b, STRIP):
+        o, lo, hi = strip(k, b, STRIP)
+        _recur_down(b[o, :, lo:hi], a[o, :, lo:hi], first[o, lo:hi], y[o, :, lo:hi], one)
 
 #pythran export recurrence_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
 def recurrence_back_mid(g, a, d):
-    outer, n, m = g.shape
     one = 0 if a.shape[1] == 1 else 1
-    strips = parts(m, STRIP)
-    #omp parallel for firstprivate(n, m, strips, one)
-    for k in range(outer * strips):
-        o = k // strips
-        lo = (k - o * strips) * STRIP
-        hi = min(m, lo + STRIP)
-        _copy(g[o, n - 1, lo:hi], d[o, n - 1, lo:hi])
-        for t in range(n - 1, 0, -1):
-            _step(a[o, t * one, lo:hi], d[o, t, lo:hi], g[o, t - 1, lo:hi], d[o, t - 1, lo:hi])
+    #omp parallel for firstprivate(one)
+    for k in strips(g, STRIP):
+        o, lo, hi = strip(k, g, STRIP)
+        _recur_up(g[o, :, lo:hi], a[o, :, lo:hi], d[o, :, lo:hi], one)
 
 
 #pythran export segment_sum(float32[:,:,:] order(C), int64[], float32[:,:,:] order(C))

@@ -1,5 +1,6 @@
 """Scores become shares, row by row."""
 import numpy as np
+from ._loops import strip, strips, _add
 from ._sums import BLOCK, quarters, total_quarters
 
 
@@ -159,111 +160,97 @@ def softmax_scores_backward(g, y, scale, limit, gx):
 
 STRIP = 256
 
-def strips(x): return (x.shape[2] + STRIP - 1) // STRIP
-
-def _peak(x, lo, m):
-    for j in range(m.shape[0]):
-        m[j] = x[lo + j] if x[lo + j] > m[j] else m[j]
+def peaks(x):
+    m = x[0].copy()
+    for i in range(1, x.shape[0]):
+        for j in range(m.shape[0]):
+            m[j] = x[i, j] if x[i, j] > m[j] else m[j]
+    return m
 
 def _guard(m):
     for j in range(m.shape[0]):
         m[j] = m[j] if m[j] - m[j] == 0 else np.float32(0)
 
-def _add(x, lo, s):
+def _add_rows(x, s):
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += x[i, j]
+
+def _add_products(x, y, s):
+    for i in range(x.shape[0]):
+        for j in range(s.shape[0]):
+            s[j] += x[i, j] * y[i, j]
+
+def _scale(y, r):
+    for i in range(y.shape[0]):
+        for j in range(r.shape[0]):
+            y[i, j] *= r[j]
+
+def _less(x, y, m, s):
+    for i in range(x.shape[0]):
+        for j in range(m.shape[0]):
+            y[i, j] = x[i, j] - m[j] - s[j]
+
+def _mid_back(g, y, gx, s):
+    for i in range(g.shape[0]):
+        for j in range(s.shape[0]):
+            gx[i, j] = y[i, j] * (g[i, j] - s[j])
+
+def _mid_log_back(g, gx, s):
     for j in range(s.shape[0]):
-        s[j] += x[lo + j]
-
-def _add_product(x, y, lo, s):
-    for j in range(s.shape[0]):
-        s[j] += x[lo + j] * y[lo + j]
-
-def _divide(y, lo, r):
-    for j in range(r.shape[0]):
-        y[lo + j] *= r[j]
-
-def _less(x, y, lo, m, s):
-    for j in range(m.shape[0]):
-        y[lo + j] = x[lo + j] - m[j] - s[j]
-
-def _mid_back(g, y, gx, lo, s):
-    for j in range(s.shape[0]):
-        gx[lo + j] = y[lo + j] * (g[lo + j] - s[j])
-
-def _mid_log_back(g, gx, lo, s):
-    for j in range(s.shape[0]):
-        gx[lo + j] = g[lo + j] - gx[lo + j] * s[j]
-
-def peaks(x, lo, hi):
-    m = x[0, lo:hi].copy()
-    for i in range(1, x.shape[0]):
-        _peak(x[i], lo, m)
-    return m
+        gx[j] = g[j] - gx[j] * s[j]
 
 #pythran export softmax_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def softmax_mid(x, y):
-    size, n, k = x.shape[0] * x.shape[1] * x.shape[2], x.shape[1], strips(x)
-    #omp parallel for firstprivate(n, k) if(size > 4096)
-    for p in range(x.shape[0] * k):
-        o = p // k
-        lo = (p - o * k) * STRIP
-        hi = min(x.shape[2], lo + STRIP)
-        m = peaks(x[o], lo, hi)
+    size, n = x.shape[0] * x.shape[1] * x.shape[2], x.shape[1]
+    #omp parallel for firstprivate(n) if(size > 4096)
+    for p in strips(x, STRIP):
+        o, lo, hi = strip(p, x, STRIP)
+        m = peaks(x[o, :, lo:hi])
         s = np.zeros(hi - lo)
         for i in range(n):
             y[o, i, lo:hi] = np.exp(x[o, i, lo:hi] - m)
-            _add(y[o, i], lo, s)
+            _add(y[o, i, lo:hi], s)
         for j in range(hi - lo):
             m[j] = np.float32(1 / s[j])
-        for i in range(n):
-            _divide(y[o, i], lo, m)
+        _scale(y[o, :, lo:hi], m)
 
 #pythran export softmax_mid_backward(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
 def softmax_mid_backward(g, y, gx):
-    size, n, k = g.shape[0] * g.shape[1] * g.shape[2], g.shape[1], strips(g)
-    #omp parallel for firstprivate(n, k) if(size > 4096)
-    for p in range(g.shape[0] * k):
-        o = p // k
-        lo = (p - o * k) * STRIP
-        hi = min(g.shape[2], lo + STRIP)
+    size = g.shape[0] * g.shape[1] * g.shape[2]
+    #omp parallel for if(size > 4096)
+    for p in strips(g, STRIP):
+        o, lo, hi = strip(p, g, STRIP)
         s = np.zeros(hi - lo)
-        for i in range(n):
-            _add_product(g[o, i], y[o, i], lo, s)
-        t = s.astype(np.float32)
-        for i in range(n):
-            _mid_back(g[o, i], y[o, i], gx[o, i], lo, t)
+        _add_products(g[o, :, lo:hi], y[o, :, lo:hi], s)
+        _mid_back(g[o, :, lo:hi], y[o, :, lo:hi], gx[o, :, lo:hi], s.astype(np.float32))
 
 #pythran export log_softmax_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def log_softmax_mid(x, y):
-    size, n, k = x.shape[0] * x.shape[1] * x.shape[2], x.shape[1], strips(x)
-    #omp parallel for firstprivate(n, k) if(size > 4096)
-    for p in range(x.shape[0] * k):
-        o = p // k
-        lo = (p - o * k) * STRIP
-        hi = min(x.shape[2], lo + STRIP)
-        m = peaks(x[o], lo, hi)
+    size, n = x.shape[0] * x.shape[1] * x.shape[2], x.shape[1]
+    #omp parallel for firstprivate(n) if(size > 4096)
+    for p in strips(x, STRIP):
+        o, lo, hi = strip(p, x, STRIP)
+        m = peaks(x[o, :, lo:hi])
         _guard(m)
         s = np.zeros(hi - lo)
         for i in range(n):
             y[o, i, lo:hi] = np.exp(x[o, i, lo:hi] - m)
-            _add(y[o, i], lo, s)
+            _add(y[o, i, lo:hi], s)
         t = np.empty(hi - lo, np.float32)
         for j in range(hi - lo):
             t[j] = np.float32(np.log(s[j]))
-        for i in range(n):
-            _less(x[o, i], y[o, i], lo, m, t)
+        _less(x[o, :, lo:hi], y[o, :, lo:hi], m, t)
 
 #pythran export log_softmax_mid_backward(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
 def log_softmax_mid_backward(g, y, gx):
-    size, n, k = g.shape[0] * g.shape[1] * g.shape[2], g.shape[1], strips(g)
-    #omp parallel for firstprivate(n, k) if(size > 4096)
-    for p in range(g.shape[0] * k):
-        o = p // k
-        lo = (p - o * k) * STRIP
-        hi = min(g.shape[2], lo + STRIP)
+    size, n = g.shape[0] * g.shape[1] * g.shape[2], g.shape[1]
+    #omp parallel for firstprivate(n) if(size > 4096)
+    for p in strips(g, STRIP):
+        o, lo, hi = strip(p, g, STRIP)
         s = np.zeros(hi - lo)
-        for i in range(n):
-            _add(g[o, i], lo, s)
+        _add_rows(g[o, :, lo:hi], s)
         t = s.astype(np.float32)
         for i in range(n):
             gx[o, i, lo:hi] = np.exp(y[o, i, lo:hi])
-            _mid_log_back(g[o, i], gx[o, i], lo, t)
+            _mid_log_back(g[o, i, lo:hi], gx[o, i, lo:hi], t)

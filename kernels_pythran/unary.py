@@ -1,11 +1,13 @@
-"""Functions of one number, in pieces that stay in cache, and their gradients."""
+"""Functions of one number that NumPy has or that choose between two, in pieces that stay in cache, and their gradients.
+What is made of an exponential is in activations.py."""
 import numpy as np
-from ._loops import CHUNK, piece, pieces
+from ._loops import CHUNK, loop, loop_number, loop_two, loop_two_number, piece, pieces
 
 ZERO = np.float32(0)
 HALF = np.float32(0.5)
 ONE = np.float32(1)
 TWO = np.float32(2)
+FEW = 16384         # elements up to which one thread is as fast
 
 
 def each(f, x, y):
@@ -14,28 +16,6 @@ def each(f, x, y):
     for c in pieces(y):
         i = piece(c, y)
         y[i] = f(x[i])
-
-def loop(f, x, y):
-    size = y.shape[0]
-    #omp parallel for if(size > 16384)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(x[i], y[i])
-
-def loop2(f, g, x, y):
-    size = y.shape[0]
-    #omp parallel for if(size > 16384)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(g[i], x[i], y[i])
-
-
-def loop_number(f, x, s, y):
-    size = y.shape[0]
-    #omp parallel for firstprivate(s) if(size > 16384)
-    for c in pieces(y):
-        i = piece(c, y)
-        f(x[i], s, y[i])
 
 def loop_numbers(f, x, s, t, y):
     size = y.shape[0]
@@ -82,7 +62,7 @@ def _relu(x, y):
         y[i] = ZERO if x[i] <= 0 else x[i]
 
 #pythran export relu(float32[], float32[])
-def relu(x, y): loop(_relu, x, y)
+def relu(x, y): loop(_relu, x, y, FEW)
 
 
 def _relu_back(g, y, gx):
@@ -90,7 +70,7 @@ def _relu_back(g, y, gx):
         gx[i] = g[i] if y[i] > 0 else ZERO
 
 #pythran export relu_backward(float32[], float32[], float32[])
-def relu_backward(g, y, gx): loop2(_relu_back, g, y, gx)
+def relu_backward(g, y, gx): loop_two(_relu_back, g, y, gx, FEW)
 
 
 def _abs_back(g, x, gx):
@@ -99,7 +79,7 @@ def _abs_back(g, x, gx):
         gx[i] = g[i] * s
 
 #pythran export abs_backward(float32[], float32[], float32[])
-def abs_backward(g, x, gx): loop2(_abs_back, g, x, gx)
+def abs_backward(g, x, gx): loop_two(_abs_back, g, x, gx, FEW)
 
 
 def _sqrt_back(g, y, gx):
@@ -107,7 +87,7 @@ def _sqrt_back(g, y, gx):
         gx[i] = HALF * g[i] / y[i]
 
 #pythran export sqrt_backward(float32[], float32[], float32[])
-def sqrt_backward(g, y, gx): loop2(_sqrt_back, g, y, gx)
+def sqrt_backward(g, y, gx): loop_two(_sqrt_back, g, y, gx, FEW)
 
 
 #pythran export log1p(float32[], float32[])
@@ -130,7 +110,7 @@ def _log1p_back(g, x, gx):
         gx[i] = g[i] / (ONE + x[i])
 
 #pythran export log1p_backward(float32[], float32[], float32[])
-def log1p_backward(g, x, gx): loop2(_log1p_back, g, x, gx)
+def log1p_backward(g, x, gx): loop_two(_log1p_back, g, x, gx, FEW)
 
 def _times(g, x, y):
     for i in range(g.shape[0]):
@@ -179,28 +159,28 @@ def _reciprocal(x, y):
         y[i] = ONE / x[i]
 
 #pythran export reciprocal(float32[], float32[])
-def reciprocal(x, y): loop(_reciprocal, x, y)
+def reciprocal(x, y): loop(_reciprocal, x, y, FEW)
 
 def _reciprocal_back(g, y, gx):
     for i in range(g.shape[0]):
         gx[i] = -(g[i] * (y[i] * y[i]))
 
 #pythran export reciprocal_backward(float32[], float32[], float32[])
-def reciprocal_backward(g, y, gx): loop2(_reciprocal_back, g, y, gx)
+def reciprocal_backward(g, y, gx): loop_two(_reciprocal_back, g, y, gx, FEW)
 
 def _square_back(g, x, gx):
     for i in range(g.shape[0]):
         gx[i] = g[i] * (x[i] * TWO)
 
 #pythran export square_backward(float32[], float32[], float32[])
-def square_backward(g, x, gx): loop2(_square_back, g, x, gx)
+def square_backward(g, x, gx): loop_two(_square_back, g, x, gx, FEW)
 
 def _sign(x, y):
     for i in range(x.shape[0]):
         y[i] = ONE if x[i] > ZERO else (-ONE if x[i] < ZERO else x[i])
 
 #pythran export sign(float32[], float32[])
-def sign(x, y): loop(_sign, x, y)
+def sign(x, y): loop(_sign, x, y, FEW)
 
 
 def _leaky(x, s, y):
@@ -208,19 +188,14 @@ def _leaky(x, s, y):
         y[i] = x[i] if x[i] >= ZERO else x[i] * s
 
 #pythran export leaky_relu(float32[], float32, float32[])
-def leaky_relu(x, slope, y): loop_number(_leaky, x, slope, y)
+def leaky_relu(x, slope, y): loop_number(_leaky, x, slope, y, FEW)
 
 def _leaky_back(g, x, s, gx):
     for i in range(g.shape[0]):
         gx[i] = g[i] if x[i] > ZERO else g[i] * s
 
 #pythran export leaky_relu_backward(float32[], float32[], float32, float32[])
-def leaky_relu_backward(g, x, slope, gx):
-    size = gx.shape[0]
-    #omp parallel for firstprivate(slope) if(size > 16384)
-    for c in pieces(gx):
-        i = piece(c, gx)
-        _leaky_back(g[i], x[i], slope, gx[i])
+def leaky_relu_backward(g, x, slope, gx): loop_two_number(_leaky_back, g, x, slope, gx, FEW)
 
 def _clamp(x, low, high, y):
     for i in range(x.shape[0]):

@@ -55,11 +55,6 @@ def sub_scalar(x, s):
     return np.subtract(x, s)
 
 @kernel(flat=True)
-def rsub_scalar(x, s):
-    "s - x."
-    return np.subtract(s, x)
-
-@kernel(flat=True)
 def mul_scalar(x, s):
     "x * s."
     return np.multiply(x, s)
@@ -68,11 +63,6 @@ def mul_scalar(x, s):
 def div_scalar(x, s):
     "x / s."
     return np.divide(x, s)
-
-@kernel(flat=True)
-def rdiv_scalar(x, s):
-    "s / x."
-    return np.divide(s, x)
 
 @kernel(flat=True)
 def maximum_scalar(x, s):
@@ -92,11 +82,6 @@ def pow_scalar(x, s):
     if s == -1: return np.divide(1, x)
     if s == .5: return np.sqrt(x)
     return np.power(x, s)
-
-@kernel(flat=True)
-def rpow_scalar(x, s):
-    "s ** x."
-    return np.power(s, x)
 
 
 # one row (n,) for all rows of (rows, n); a column (k,) with one number per row, used again from the top after k rows
