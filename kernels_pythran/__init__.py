@@ -1,13 +1,15 @@
-"""The compiled backend: one typed, loop-level source per family of operations, and whatever of it was built beside it.
+"""The compiled backend: one typed, loop-level source per family of operations, and what was built of it.
 
 Rules that keep a kernel right and fast:
 - `row = a[i]; row[:c] = value` writes to a copy and is lost. Write `a[i, :c] = value`.
 - `i % n` of a loop's own index becomes a counter that OpenMP threads share: wrong values. Write `i - i // n * n`.
 - float32 drifts to float64 in `a / b`, `x * 0.5`, np.mean: wrap in np.float32.
-- Loops over elements live in a helper without a pragma; the OpenMP loop calls it on rows or on pieces of CHUNK elements.
+- Loops over elements live in a helper without a pragma; the OpenMP loop calls it on rows or on
+  pieces of CHUNK elements.
 - Pieces are cut by size, never by thread: sums must not depend on the number of threads.
 - Give exp a statement of its own. `order(C)` on every array of two or more axes.
-- What several sources need stands in files with a leading underscore: `from ._loops import piece`. They export nothing.
+- What several sources need stands in files with a leading underscore, `from ._loops import piece`;
+  they export nothing.
 - xsimd's whole-array maximum drops NaN, its power loses bits, its exp ends at 88.4 and -87.3: see pointwise and unary.
 """
 import hashlib, re, warnings
@@ -26,7 +28,8 @@ def built():
 
 def helpers(source):
     "The files with a leading underscore from which a source imports."
-    return [source.with_name(f'{name.decode()}.py') for name in re.findall(rb'^from \.(_\w+) import', source.read_bytes(), re.M)]
+    return [source.with_name(f'{name.decode()}.py')
+            for name in re.findall(rb'^from \.(_\w+) import', source.read_bytes(), re.M)]
 
 
 def content(source):
@@ -52,5 +55,8 @@ def kernels():
         module = import_module(f'{__name__}.{family}')
         if stale(module): old.append(family)
         else: found.update((name, f) for name, f in vars(module).items() if callable(f) and not name.startswith('_'))
-    if old: warnings.warn(f'kernels built from older sources are left out: {" ".join(old)}; build again: make kernels', RuntimeWarning, stacklevel=2)
+    if old:
+        warnings.warn(f'kernels built from older sources are left out: {" ".join(old)}; build '
+                      'again: make kernels',
+                      RuntimeWarning, stacklevel=2)
     return found

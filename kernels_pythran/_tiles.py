@@ -1,18 +1,22 @@
-"""What attention both ways is made of: tiles of 64 by 64, each a row of 64 in which eight scaled rows are added up at once.
+"""What attention both ways is made of: tiles of 64 by 64, each a row of 64 in which eight scaled
+rows are added up at once.
 
-Sizes: a tile of s, kt or acc has 64 rows; `n` says how many of them count, `wide` how many blocks of 64 columns an operand has, one under the other.
-"""
+Sizes: a tile of s, kt or acc has 64 rows; `n` says how many of them count, `wide` how many blocks
+of 64 columns an operand has, one under the other."""
 import numpy as np
 
 
 def _add_eight(row, a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7):
-    "The loop has a known length, and eight vectors share what is loaded around them. Factors come as numbers: what is in an array is loaded anew after every store."
+    """The loop has a known length, and eight vectors share what is loaded around them. Factors
+    come as numbers: what is in an array is loaded anew after every store."""
     #omp simd
     for j in range(64):
-        row[j] = row[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j] + a4 * b4[j] + a5 * b5[j] + a6 * b6[j] + a7 * b7[j]
+        row[j] = (row[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j] + a4 * b4[j] + a5 * b5[j]
+                  + a6 * b6[j] + a7 * b7[j])
 
 def mix(acc, u, s, t, b, at, n, wide):
-    "acc[u:] += s[t:] @ b[at:]. The length of the loop over p is not a literal, or g++ unrolls it and runs out of registers."
+    """acc[u:] += s[t:] @ b[at:]. The length of the loop over p is not a literal, or g++ unrolls
+    it and runs out of registers."""
     for e in range(0, wide * 64, 64):
         tile, right = s[t:t + 64], b[at + e:at + e + s.shape[1]]
         for r in range(n):

@@ -1,8 +1,9 @@
-"""Attention in tiles of 64 queries by 64 keys. Every product adds eight scaled rows at once to one row, and all that a tile needs fits the first cache.
+"""Attention in tiles of 64 queries by 64 keys. Every product adds eight scaled rows at once to
+one row, and all that a tile needs fits the first cache.
 
-Query i sees the keys from i + lo to i + hi. Keys and values are laid out in tiles first; a task is one tile of queries and all its keys. Room for
-scores and sums comes from outside, a part for each task.
-"""
+Query i sees the keys from i + lo to i + hi. Keys and values are laid out in tiles first; a task
+is one tile of queries and all its keys. Room for scores and sums comes from outside, a part for
+each task."""
 import numpy as np
 from ._tiles import hide, mix, scores
 
@@ -64,7 +65,12 @@ def _end(out, lse, acc, top, t, b, i0, h, n, wide):
             for d in range(min(64, out.shape[3] - e * 64)):
                 row[e * 64 + d] = block[d] * f
 
-#pythran export attend_(float32[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), int64[:], float32, int, int, float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
+#pythran export attend_(float32[:,:,:,:] order(C), float32[:,:,:] order(C),
+#                       float32[:,:,:,:] order(C), float32[:,:,:,:] order(C),
+#                       float32[:,:,:,:] order(C), int64[:], float32, int, int,
+#                       float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                       float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                       float32[:,:] order(C))
 def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, kt, vb, x, acc, s, top):
     B, T, H, D = q.shape
     S = k.shape[1]

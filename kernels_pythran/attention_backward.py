@@ -1,4 +1,5 @@
-"""Gradients of attention in tiles of 64 queries by 64 keys; see attention.py. A task is a head and all its tiles, so that nothing is added by two at once."""
+"""Gradients of attention in tiles of 64 queries by 64 keys; see attention.py. A task is a head
+and all its tiles, so that nothing is added by two at once."""
 import numpy as np
 from ._tiles import hide, mix, mix_turned, scores
 
@@ -47,8 +48,18 @@ def _zero(gk, gv, b, j0, g):
             gk[b, j0 + j, g, d] = np.float32(0)
             gv[b, j0 + j, g, d] = np.float32(0)
 
-#pythran export attend_back_(float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), int64[:], float32, int, int, float32[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
-def attend_back_(gq, gk, gv, q, k, v, owner, scale, lo, hi, gy, lse, delta, kt, vt, kb, x, y, xb, yb, s, p, top, aq, ak, av):
+#pythran export attend_back_(float32[:,:,:,:] order(C), float32[:,:,:,:] order(C),
+#                            float32[:,:,:,:] order(C), float32[:,:,:,:] order(C),
+#                            float32[:,:,:,:] order(C), float32[:,:,:,:] order(C), int64[:],
+#                            float32, int, int, float32[:,:,:,:] order(C),
+#                            float32[:,:,:] order(C), float32[:,:,:] order(C),
+#                            float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                            float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                            float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                            float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                            float32[:,:] order(C))
+def attend_back_(gq, gk, gv, q, k, v, owner, scale, lo, hi, gy, lse, delta, kt, vt, kb, x, y, xb,
+                 yb, s, p, top, aq, ak, av):
     B, T, H, D = q.shape
     S = k.shape[1]
     G = k.shape[2]

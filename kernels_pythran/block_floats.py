@@ -90,7 +90,8 @@ def q5_0(w, y, p, nb, n):
         h0 = np.int32(w[o + 2]) | (np.int32(w[o + 3]) << 8)
         h1 = np.int32(w[o + 4]) | (np.int32(w[o + 5]) << 8)
         for j in range(n): y[i + j] = d * np.float32((np.int32(w[o + 6 + j] & LOW) | (((h0 >> j) & 1) << 4)) - 16)
-        for j in range(n): y[i + 16 + j] = d * np.float32((np.int32(w[o + 6 + j] >> FOUR) | (((h1 >> j) & 1) << 4)) - 16)
+        for j in range(n):
+            y[i + 16 + j] = d * np.float32((np.int32(w[o + 6 + j] >> FOUR) | (((h1 >> j) & 1) << 4)) - 16)
 
 #pythran export floats_q5_0(uint8[:,:] order(C), float32[:,:] order(C))
 def floats_q5_0(b, y):
@@ -147,7 +148,8 @@ def floats_q4_k(b, y):
     for c in range((total + 31) // 32):
         lo = c * 32
         hi = min(total, lo + 32)
-        q4_k(w[144 * lo:144 * hi], z[256 * lo:256 * hi], p, hi - lo, 32, 4, np.empty(8, np.float32), np.empty(8, np.float32))
+        q4_k(w[144 * lo:144 * hi], z[256 * lo:256 * hi], p, hi - lo, 32, 4,
+             np.empty(8, np.float32), np.empty(8, np.float32))
 
 
 def q5_k(w, y, p, nb, n, four, e, f):
@@ -169,8 +171,12 @@ def q5_k(w, y, p, nb, n, four, e, f):
             m0 = np.float32(m * f[2 * g])
             d1 = np.float32(d * e[2 * g + 1])
             m1 = np.float32(m * f[2 * g + 1])
-            for j in range(n): y[i + j] = d0 * np.float32(np.int32(w[a + j] & LOW) | (((np.int32(w[h + j]) >> u) & 1) << 4)) - m0
-            for j in range(n): y[i + 32 + j] = d1 * np.float32(np.int32(w[a + j] >> FOUR) | (((np.int32(w[h + j]) >> u) & 2) << 3)) - m1
+            for j in range(n):
+                y[i + j] = d0 * np.float32(
+                    np.int32(w[a + j] & LOW) | (((np.int32(w[h + j]) >> u) & 1) << 4)) - m0
+            for j in range(n):
+                y[i + 32 + j] = d1 * np.float32(
+                    np.int32(w[a + j] >> FOUR) | (((np.int32(w[h + j]) >> u) & 2) << 3)) - m1
 
 #pythran export floats_q5_k(uint8[:,:] order(C), float32[:,:] order(C))
 def floats_q5_k(b, y):
@@ -182,7 +188,8 @@ def floats_q5_k(b, y):
     for c in range((total + 31) // 32):
         lo = c * 32
         hi = min(total, lo + 32)
-        q5_k(w[176 * lo:176 * hi], z[256 * lo:256 * hi], p, hi - lo, 32, 4, np.empty(8, np.float32), np.empty(8, np.float32))
+        q5_k(w[176 * lo:176 * hi], z[256 * lo:256 * hi], p, hi - lo, 32, 4,
+             np.empty(8, np.float32), np.empty(8, np.float32))
 
 
 def q6_k(w, y, p, nb, n, pair):
@@ -201,10 +208,18 @@ def q6_k(w, y, p, nb, n, pair):
                 d1 = np.float32(d * np.float32(np.int8(w[e + 2])))
                 d2 = np.float32(d * np.float32(np.int8(w[e + 4])))
                 d3 = np.float32(d * np.float32(np.int8(w[e + 6])))
-                for j in range(n): y[i + j] = d0 * np.float32((np.int32(w[u + j] & LOW) | (np.int32(w[v + j] & np.uint8(3)) << 4)) - 32)
-                for j in range(n): y[i + 32 + j] = d1 * np.float32((np.int32(w[u + 32 + j] & LOW) | (np.int32(w[v + j] & np.uint8(12)) << 2)) - 32)
-                for j in range(n): y[i + 64 + j] = d2 * np.float32((np.int32(w[u + j] >> FOUR) | np.int32(w[v + j] & np.uint8(48))) - 32)
-                for j in range(n): y[i + 96 + j] = d3 * np.float32((np.int32(w[u + 32 + j] >> FOUR) | (np.int32(w[v + j]) >> 6 << 4)) - 32)
+                for j in range(n):
+                    y[i + j] = d0 * np.float32(
+                        (np.int32(w[u + j] & LOW) | (np.int32(w[v + j] & np.uint8(3)) << 4)) - 32)
+                for j in range(n):
+                    y[i + 32 + j] = d1 * np.float32(
+                        (np.int32(w[u + 32 + j] & LOW) | (np.int32(w[v + j] & np.uint8(12)) << 2)) - 32)
+                for j in range(n):
+                    y[i + 64 + j] = d2 * np.float32(
+                        (np.int32(w[u + j] >> FOUR) | np.int32(w[v + j] & np.uint8(48))) - 32)
+                for j in range(n):
+                    y[i + 96 + j] = d3 * np.float32(
+                        (np.int32(w[u + 32 + j] >> FOUR) | (np.int32(w[v + j]) >> 6 << 4)) - 32)
 
 #pythran export floats_q6_k(uint8[:,:] order(C), float32[:,:] order(C))
 def floats_q6_k(b, y):
@@ -246,7 +261,8 @@ def four_rows_32(w, d, m, y0, y1, y2, y3, n):
         for j in range(n): y2[i + j] = d2 * np.float32(w[o + 64 + j]) + m2
         for j in range(n): y3[i + j] = d3 * np.float32(w[o + 96 + j]) + m3
 
-#pythran export unpack_planes(int8[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:] order(C))
+#pythran export unpack_planes(int8[:,:,:,:] order(C), float32[:,:,:] order(C),
+#                             float32[:,:,:] order(C), float32[:,:] order(C))
 def unpack_planes(code, scale, low, y):
     size = code.shape[3]
     w = code.reshape(code.shape[0], code.shape[1] * 4 * size)

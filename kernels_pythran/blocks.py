@@ -1,10 +1,11 @@
-"""Quantised blocks: rows of x rounded to 8 bits, products with rows of blocks as sums of whole numbers, and packed planes.
+"""Quantised blocks: rows of x rounded to 8 bits, products with rows of blocks as sums of whole
+numbers, and packed planes.
 
-What keeps these loops fast: an index that Pythran can prove positive needs no test for its sign, and only such loops are
-vectorised. So offsets are shifts (a product of an unbounded number loses the proof), and no subscript stands inside a call. `n` is
-the length of a run; a literal range would be unrolled by Pythran, and a run of 16 that g++ knows to be 16 by g++, instead of
-vectorised.
-"""
+What keeps these loops fast: an index that Pythran can prove positive needs no test for its sign,
+and only such loops are vectorised. So offsets are shifts (a product of an unbounded number loses
+the proof), and no subscript stands inside a call. `n` is the length of a run; a literal range
+would be unrolled by Pythran, and a run of 16 that g++ knows to be 16 by g++, instead of
+vectorised."""
 import numpy as np
 from ._halves import half, powers
 
@@ -52,7 +53,8 @@ def round_32(x, q, s, t):
         t[b] = c
         s[b] = soft_half(d)
 
-#pythran export activate_q8_0(float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C))
+#pythran export activate_q8_0(float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                             int32[:,:] order(C))
 def activate_q8_0(x, q, s, t):
     many = x.shape[0] > 3
     #omp parallel for if(many)
@@ -80,7 +82,8 @@ def round_256(x, q, s, t):
             t[(b << 4) + g] = c
         s[b] = np.float32(np.float32(1) / rate) if rate != ZERO else bad
 
-#pythran export activate_q8_k(float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C))
+#pythran export activate_q8_k(float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                             int32[:,:] order(C))
 def activate_q8_k(x, q, s, t):
     many = x.shape[0] > 3
     #omp parallel for if(many)
@@ -123,7 +126,8 @@ def rows_q8_0(w0, w1, w2, w3, x, s, p, y, n):
     y[2] = a2
     y[3] = a3
 
-#pythran export dot_q8_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_q8_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q8_0(w, q, s, t, y):
     p = powers()
     last = w.shape[0] - 1
@@ -150,7 +154,8 @@ def row_q4_0(w, x, s, t, p, n):
         y += half(lo, hi, p) * s[b] * np.float32(c - 8 * t[b])
     return y
 
-#pythran export dot_q4_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_q4_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q4_0(w, q, s, t, y):
     p = powers()
     n = min(16, q.shape[1])
@@ -175,7 +180,8 @@ def row_q4_1(w, x, s, t, p, n):
         y += (half(lo, hi, p) * np.float32(c) + half(ml, mh, p) * np.float32(t[b])) * s[b]
     return y
 
-#pythran export dot_q4_1(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_q4_1(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q4_1(w, q, s, t, y):
     p = powers()
     n = min(16, q.shape[1])
@@ -202,7 +208,8 @@ def row_q5_0(w, x, s, t, p, n):
         y += half(lo, hi, p) * s[b] * np.float32(c + 16 * (e - t[b]))
     return y
 
-#pythran export dot_q5_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_q5_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q5_0(w, q, s, t, y):
     p = powers()
     n = min(16, q.shape[1])
@@ -240,9 +247,11 @@ def row_q4_k(w, x, s, t, p, n, pair):
             r1 = w[e + 9]
             k = (b << 4) + (g << 2)
             c += np.int32(s0 & np.uint8(63)) * c0 + np.int32(s1 & np.uint8(63)) * c1
-            c += (np.int32(r0 & LOW) | ((np.int32(s0) >> 6) << 4)) * c2 + (np.int32(r1 & LOW) | ((np.int32(s1) >> 6) << 4)) * c3
+            c += (np.int32(r0 & LOW) | ((np.int32(s0) >> 6) << 4)) * c2 + (
+                np.int32(r1 & LOW) | ((np.int32(s1) >> 6) << 4)) * c3
             m += np.int32(m0 & np.uint8(63)) * (t[k] + t[k + 1]) + np.int32(m1 & np.uint8(63)) * (t[k + 2] + t[k + 3])
-            m += (np.int32(r0 >> FOUR) | ((np.int32(m0) >> 6) << 4)) * (t[k + 8] + t[k + 9]) + (np.int32(r1 >> FOUR) | ((np.int32(m1) >> 6) << 4)) * (t[k + 10] + t[k + 11])
+            m += (np.int32(r0 >> FOUR) | ((np.int32(m0) >> 6) << 4)) * (t[k + 8] + t[k + 9]) + (
+                np.int32(r1 >> FOUR) | ((np.int32(m1) >> 6) << 4)) * (t[k + 10] + t[k + 11])
         lo = w[o]
         hi = w[o + 1]
         ml = w[o + 2]
@@ -250,7 +259,8 @@ def row_q4_k(w, x, s, t, p, n, pair):
         y += (half(lo, hi, p) * np.float32(c) - half(ml, mh, p) * np.float32(m)) * s[b]
     return y
 
-#pythran export dot_q4_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_q4_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q4_k(w, q, s, t, y):
     p = powers()
     rows = q.shape[0]
@@ -274,10 +284,19 @@ def row_q5_k(w, x, s, t, p, n, pair):
             c1 = np.int32(0)
             c2 = np.int32(0)
             c3 = np.int32(0)
-            for j in range(n): c0 += np.int32((w[a + j] & LOW) | (((w[h + j] >> u) & np.uint8(1)) << FOUR)) * np.int32(x[i + j])
-            for j in range(n): c1 += np.int32((w[a + j] >> FOUR) | (((w[h + j] >> u) & np.uint8(2)) << np.uint8(3))) * np.int32(x[i + 32 + j])
-            for j in range(n): c2 += np.int32((w[a + 64 + j] & LOW) | ((w[h + j] >> u) & np.uint8(16))) * np.int32(x[i + 128 + j])
-            for j in range(n): c3 += np.int32((w[a + 64 + j] >> FOUR) | (((w[h + j] >> u) & np.uint8(32)) >> np.uint8(1))) * np.int32(x[i + 160 + j])
+            for j in range(n):
+                c0 += np.int32(
+                    (w[a + j] & LOW) | (((w[h + j] >> u) & np.uint8(1)) << FOUR)) * np.int32(x[i + j])
+            for j in range(n):
+                c1 += np.int32((w[a + j] >> FOUR) | (((w[h + j] >> u) & np.uint8(2)) << np.uint8(3))) * np.int32(
+                    x[i + 32 + j])
+            for j in range(n):
+                c2 += np.int32(
+                    (w[a + 64 + j] & LOW) | ((w[h + j] >> u) & np.uint8(16))) * np.int32(x[i + 128 + j])
+            for j in range(n):
+                c3 += np.int32(
+                    (w[a + 64 + j] >> FOUR)
+                    | (((w[h + j] >> u) & np.uint8(32)) >> np.uint8(1))) * np.int32(x[i + 160 + j])
             e = o + 4 + (g << 1)
             s0 = w[e]
             s1 = w[e + 1]
@@ -287,9 +306,11 @@ def row_q5_k(w, x, s, t, p, n, pair):
             r1 = w[e + 9]
             k = (b << 4) + (g << 2)
             c += np.int32(s0 & np.uint8(63)) * c0 + np.int32(s1 & np.uint8(63)) * c1
-            c += (np.int32(r0 & LOW) | ((np.int32(s0) >> 6) << 4)) * c2 + (np.int32(r1 & LOW) | ((np.int32(s1) >> 6) << 4)) * c3
+            c += (np.int32(r0 & LOW) | ((np.int32(s0) >> 6) << 4)) * c2 + (
+                np.int32(r1 & LOW) | ((np.int32(s1) >> 6) << 4)) * c3
             m += np.int32(m0 & np.uint8(63)) * (t[k] + t[k + 1]) + np.int32(m1 & np.uint8(63)) * (t[k + 2] + t[k + 3])
-            m += (np.int32(r0 >> FOUR) | ((np.int32(m0) >> 6) << 4)) * (t[k + 8] + t[k + 9]) + (np.int32(r1 >> FOUR) | ((np.int32(m1) >> 6) << 4)) * (t[k + 10] + t[k + 11])
+            m += (np.int32(r0 >> FOUR) | ((np.int32(m0) >> 6) << 4)) * (t[k + 8] + t[k + 9]) + (
+                np.int32(r1 >> FOUR) | ((np.int32(m1) >> 6) << 4)) * (t[k + 10] + t[k + 11])
         lo = w[o]
         hi = w[o + 1]
         ml = w[o + 2]
@@ -297,7 +318,8 @@ def row_q5_k(w, x, s, t, p, n, pair):
         y += (half(lo, hi, p) * np.float32(c) - half(ml, mh, p) * np.float32(m)) * s[b]
     return y
 
-#pythran export dot_q5_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_q5_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q5_k(w, q, s, t, y):
     p = powers()
     rows = q.shape[0]
@@ -320,20 +342,29 @@ def row_q6_k(w, x, s, t, p, n, pair):
                 c1 = np.int32(0)
                 c2 = np.int32(0)
                 c3 = np.int32(0)
-                for j in range(n): c0 += np.int32((w[u + j] & LOW) | ((w[v + j] & np.uint8(3)) << FOUR)) * np.int32(x[i + j])
-                for j in range(n): c1 += np.int32((w[u + 32 + j] & LOW) | ((w[v + j] & np.uint8(12)) << np.uint8(2))) * np.int32(x[i + 32 + j])
-                for j in range(n): c2 += np.int32((w[u + j] >> FOUR) | (w[v + j] & np.uint8(48))) * np.int32(x[i + 64 + j])
-                for j in range(n): c3 += np.int32((w[u + 32 + j] >> FOUR) | ((w[v + j] & np.uint8(192)) >> np.uint8(2))) * np.int32(x[i + 96 + j])
+                for j in range(n):
+                    c0 += np.int32((w[u + j] & LOW) | ((w[v + j] & np.uint8(3)) << FOUR)) * np.int32(x[i + j])
+                for j in range(n):
+                    c1 += np.int32((w[u + 32 + j] & LOW) | ((w[v + j] & np.uint8(12)) << np.uint8(2))) * np.int32(
+                        x[i + 32 + j])
+                for j in range(n):
+                    c2 += np.int32((w[u + j] >> FOUR) | (w[v + j] & np.uint8(48))) * np.int32(x[i + 64 + j])
+                for j in range(n):
+                    c3 += np.int32(
+                        (w[u + 32 + j] >> FOUR)
+                        | ((w[v + j] & np.uint8(192)) >> np.uint8(2))) * np.int32(x[i + 96 + j])
                 e = o + 192 + (g << 3) + h
                 k = (b << 4) + (g << 3) + h
                 c += np.int32(np.int8(w[e])) * (c0 - 32 * t[k]) + np.int32(np.int8(w[e + 2])) * (c1 - 32 * t[k + 2])
-                c += np.int32(np.int8(w[e + 4])) * (c2 - 32 * t[k + 4]) + np.int32(np.int8(w[e + 6])) * (c3 - 32 * t[k + 6])
+                c += np.int32(np.int8(w[e + 4])) * (c2 - 32 * t[k + 4]) + np.int32(np.int8(w[e + 6])) * (
+                    c3 - 32 * t[k + 6])
         lo = w[o + 208]
         hi = w[o + 209]
         y += half(lo, hi, p) * s[b] * np.float32(c)
     return y
 
-#pythran export dot_q6_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_q6_k(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
+#                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q6_k(w, q, s, t, y):
     p = powers()
     n = min(16, q.shape[1])
@@ -417,7 +448,8 @@ def four_low(l, s, t, y):
     y[2] = a2
     y[3] = a3
 
-#pythran export dot_planes(int8[:,:,:,:] order(C), float32[:,:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_planes(int8[:,:,:,:] order(C), float32[:,:,:] order(C), int16[:,:] order(C),
+#                          float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
 def dot_planes(code, scale, q, s, t, y):
     size = code.shape[3]
     w = code.reshape(code.shape[0], code.shape[1] * 4 * size)
@@ -432,7 +464,9 @@ def dot_planes(code, scale, q, s, t, y):
             else: four_16(w[g], d[g], q[r], s[r], four, n)
             for k in range(4): y[r, 4 * g + k] = four[k]
 
-#pythran export dot_planes_low(int8[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), int16[:,:] order(C), float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
+#pythran export dot_planes_low(int8[:,:,:,:] order(C), float32[:,:,:] order(C),
+#                              float32[:,:,:] order(C), int16[:,:] order(C),
+#                              float32[:,:] order(C), int32[:,:] order(C), float32[:,:] order(C))
 def dot_planes_low(code, scale, low, q, s, t, y):
     size = code.shape[3]
     w = code.reshape(code.shape[0], code.shape[1] * 4 * size)

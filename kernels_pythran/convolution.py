@@ -1,5 +1,6 @@
-"""Convolutions on images (n, h, w c): a row holds its pixels, a pixel its c channels. k and s are sizes and steps of the window, p the rows and
-columns of zeros before the image, d how far the taps of a window are apart, o how many windows there are. Every output row is made by one thread."""
+"""Convolutions on images (n, h, w c): a row holds its pixels, a pixel its c channels. k and s are
+sizes and steps of the window, p the rows and columns of zeros before the image, d how far the
+taps of a window are apart, o how many windows there are. Every output row is made by one thread."""
 import numpy as np
 from ._loops import rest, _add, _copy, _plus, _round, _zero
 from ._sums import SERIAL, _column_sums
@@ -17,7 +18,8 @@ def inside(first, step, taps, n):
     return lo, hi
 
 
-# The innermost loops start at 0 in slices of their own: an index that is a sum might be negative, and is not vectorised.
+# The innermost loops start at 0 in slices of their own: an index that is a sum might be negative,
+# and is not vectorised.
 
 def _add_times(x, w, y):
     for j in range(y.shape[0]):
@@ -43,7 +45,8 @@ def _pixels(x, y, c, left, l, r, dw, base):
             at = (left + kx * dw) * c
             _copy(x[at:at + c], y[base + kx * c:base + kx * c + c])
 
-#pythran export columns(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
+#pythran export columns(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int,
+#                       int, float32[:,:] order(C))
 def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
     rows = x.shape[0] * oh
     #omp parallel for
@@ -75,7 +78,8 @@ def _unwindows(col, x, i, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
             for ox in range(ow):
                 _unwindow(col[oy * ow + ox], x, c, ky, kw, ox * sw - pw, dw)
 
-#pythran export columns_back(float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+#pythran export columns_back(float32[:,:] order(C), int, int, int, int, int, int, int, int, int,
+#                            int, int, int, int, int, float32[:,:,:] order(C))
 def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
     #omp parallel for
     for t in range(m * h):
@@ -107,13 +111,15 @@ def _lane(x, w, y, c, kw, ky, sw, pw, dw):
         if r - l == 3:
             i = (left + l * dw) * c
             s = dw * c
-            _add_three(x[i:i + c], x[i + s:i + s + c], x[i + 2 * s:i + 2 * s + c], w[k + l], w[k + l + 1], w[k + l + 2], y[ox * c:ox * c + c])
+            _add_three(x[i:i + c], x[i + s:i + s + c], x[i + 2 * s:i + 2 * s + c], w[k + l],
+                       w[k + l + 1], w[k + l + 2], y[ox * c:ox * c + c])
         else:
             for kx in range(l, r):
                 at = (left + kx * dw) * c
                 _add_times(x[at:at + c], w[k + kx], y[ox * c:ox * c + c])
 
-#pythran export depthwise(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+#pythran export depthwise(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int,
+#                         int, int, int, int, int, int, float32[:,:,:] order(C))
 def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
     m, h, w = x.shape
     if kh * kw <= SERIAL:
@@ -148,7 +154,9 @@ def _unlane(g, w, x, c, kw, ky, sw, pw, dw):
             at = (left + kx * dw) * c
             _add_times(g[ox * c:ox * c + c], w[ky * kw + kx], x[at:at + c])
 
-#pythran export depthwise_back(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+#pythran export depthwise_back(float32[:,:,:] order(C), float32[:,:] order(C), int, int, int, int,
+#                              int, int, int, int, int, int, int, int, int,
+#                              float32[:,:,:] order(C))
 def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
     m = g.shape[0]
     if kh * kw <= SERIAL:
@@ -177,7 +185,8 @@ def depthwise_back(g, f, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, x):
 
 
 def _tap_sums(g, x, f, base, c, kw, sw, pw, dw):
-    "Add what the taps of one row of the filters have seen of a row of the image, times the gradient, from base on in f."
+    """Add what the taps of one row of the filters have seen of a row of the image, times the
+    gradient, from base on in f."""
     wide = x.shape[0] // c
     for ox in range(g.shape[0] // c):
         left = ox * sw - pw
@@ -186,7 +195,8 @@ def _tap_sums(g, x, f, base, c, kw, sw, pw, dw):
             at = (left + kx * dw) * c
             _add_times(g[ox * c:ox * c + c], x[at:at + c], f[base + kx * c:base + kx * c + c])
 
-#pythran export depthwise_filters(float32[:,:,:] order(C), float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:] order(C))
+#pythran export depthwise_filters(float32[:,:,:] order(C), float32[:,:,:] order(C), int, int, int,
+#                                 int, int, int, int, int, int, int, int, float32[:,:] order(C))
 def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
     m, h, w = x.shape
     cuts = (ow + SERIAL - 1) // SERIAL
@@ -207,7 +217,8 @@ def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, f):
                 if cuts == 1:
                     _tap_sums(g[n, rest(t, oh)], x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw, dw)
                 else:
-                    _tap_sums(g[n, rest(t, oh), lo * c:min(ow, lo + SERIAL) * c], x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw - lo * sw, dw)
+                    _tap_sums(g[n, rest(t, oh), lo * c:min(ow, lo + SERIAL) * c],
+                              x[n, top + ky * dh], row, ky * kw * c, c, kw, sw, pw - lo * sw, dw)
             _add(row, part[k])
     for i in range(kh * kw):
         _column_sums(part[:, i * c:i * c + c], f[i])

@@ -1,4 +1,5 @@
-"""Picking entries by number and putting them back. Lanes run in parallel, the entries of a lane in order: the result is the same on any number of threads."""
+"""Picking entries by number and putting them back. Lanes run in parallel, the entries of a lane
+in order: the result is the same on any number of threads."""
 
 import numpy as np
 from ._loops import _add, _copy, _round

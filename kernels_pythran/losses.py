@@ -1,4 +1,5 @@
-"""How wrong a prediction is, and its slopes. Cross entropy goes row by row, the others piece by piece; sums of pieces are added in order."""
+"""How wrong a prediction is, and its slopes. Cross entropy goes row by row, the others piece by
+piece; sums of pieces are added in order."""
 import numpy as np
 from ._loops import parts, _minus_abs
 from ._sums import total_quarters
@@ -46,7 +47,8 @@ def _times(y, s):
     for j in range(y.shape[0]):
         y[j] *= s
 
-#pythran export cross_entropy_backward(float32[:,:] order(C), float32[], int64[], float32[], float32[], float32, float32[:,:] order(C))
+#pythran export cross_entropy_backward(float32[:,:] order(C), float32[], int64[], float32[],
+#                                      float32[], float32, float32[:,:] order(C))
 def cross_entropy_backward(x, g, labels, top, share, smoothing, gx):
     n = x.shape[1]
     size = x.shape[0] * n

@@ -1,4 +1,5 @@
-"""Rows brought to one mean and one size. Sums over columns are made in groups of ROWS rows in float32, the groups in float64.
+"""Rows brought to one mean and one size. Sums over columns are made in groups of ROWS rows in
+float32, the groups in float64.
 
 A row whose factor is beyond what float32 computes well goes through float64; see _spans.
 """
@@ -91,7 +92,8 @@ def _wide_back(g, x, w, m, r, centred, gx, gw):
         gx[j] = np.float32((np.float64(g[j]) * w[j] - a - h * q) * r)
         gw[j] += np.float32(g[j] * h)
 
-#pythran export rms_norm_backward(float32[:,:] order(C), float32[:,:] order(C), float32[], float64[], float32[:,:] order(C), float32[])
+#pythran export rms_norm_backward(float32[:,:] order(C), float32[:,:] order(C), float32[],
+#                                 float64[], float32[:,:] order(C), float32[])
 def rms_norm_backward(g, x, w, r, gx, gw):
     rows, n = x.shape
     part = np.zeros((groups(rows), n), np.float32)
@@ -115,7 +117,8 @@ def _wide_affine(x, w, b, y, m, r):
     for j in range(x.shape[0]):
         y[j] = np.float32((x[j] - m) * r * w[j] + b[j])
 
-#pythran export layer_norm(float32[:,:] order(C), float32[], float32[], float64, float32[:,:] order(C), float64[], float64[])
+#pythran export layer_norm(float32[:,:] order(C), float32[], float32[], float64,
+#                          float32[:,:] order(C), float64[], float64[])
 def layer_norm(x, w, b, eps, y, mean, rstd):
     rows, n = x.shape
     #omp parallel for firstprivate(eps, n) if(rows * n > 32768)
@@ -147,7 +150,9 @@ def _add_row(g, gb):
     for j in range(g.shape[0]):
         gb[j] += g[j]
 
-#pythran export layer_norm_backward(float32[:,:] order(C), float32[:,:] order(C), float32[], float64[], float64[], float32[:,:] order(C), float32[], float32[])
+#pythran export layer_norm_backward(float32[:,:] order(C), float32[:,:] order(C), float32[],
+#                                   float64[], float64[], float32[:,:] order(C), float32[],
+#                                   float32[])
 def layer_norm_backward(g, x, w, m, r, gx, gw, gb):
     rows, n = x.shape
     part, flat = np.zeros((groups(rows), n), np.float32), np.zeros((groups(rows), n), np.float32)

@@ -1,4 +1,5 @@
-"""Windows that take the largest or the mean, pixels twice as large, numbers for each channel. Images are (n, h, w c); every output row is made by one thread.
+"""Windows that take the largest or the mean, pixels twice as large, numbers for each channel.
+Images are (n, h, w c); every output row is made by one thread.
 
 A product and a sum are rounded separately, as NumPy does.
 """
@@ -12,7 +13,8 @@ ONE = np.float32(1)
 ROWS = 64
 
 
-# The innermost loops start at 0 in slices of their own: an index that is a sum might be negative, and is not vectorised.
+# The innermost loops start at 0 in slices of their own: an index that is a sum might be negative,
+# and is not vectorised.
 
 def _first(x, y, which, k):
     for j in range(y.shape[0]):
@@ -45,7 +47,8 @@ def _largest(x, y, which, c, top, kh, kw, sw, pw, ow):
                             _better(x[top + ky, at:at + c], y[to:to + c], which[to:to + c], np.int32(ky * kw + kx))
                         fresh = False
 
-#pythran export max_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C), int32[:,:,:] order(C))
+#pythran export max_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int,
+#                        float32[:,:,:] order(C), int32[:,:,:] order(C))
 def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y, at):
     m = x.shape[0]
     #omp parallel for
@@ -75,7 +78,8 @@ def _winners_row(g, at, x, i, w, c, kh, kw, sh, sw, ph, pw, oh):
         if i + ph >= ky and o * sh == i + ph - ky and o < oh:
             _winners(g[o], at[o], x, c, ky, kw, sw, pw, w)
 
-#pythran export max_pool_back(float32[:,:,:] order(C), int32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+#pythran export max_pool_back(float32[:,:,:] order(C), int32[:,:,:] order(C), int, int, int, int,
+#                             int, int, int, int, int, int, int, float32[:,:,:] order(C))
 def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
     m = g.shape[0]
     #omp parallel for
@@ -118,7 +122,8 @@ def _mean_row(x, y, c, top, kh, kw, sw, pw, ow):
         _mean(x, s, c, top, kh, kw, sw, pw, ow)
         _round(s, y)
 
-#pythran export avg_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+#pythran export avg_pool(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int,
+#                        float32[:,:,:] order(C))
 def avg_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow, y):
     m = x.shape[0]
     #omp parallel for
@@ -148,7 +153,8 @@ def _shares_row(g, x, i, h, w, c, kh, kw, sh, sw, ph, pw, oh):
             top = o * sh - ph
             _shares(g[o], x, c, min(h, top + kh) - max(0, top), kw, sw, pw, w)
 
-#pythran export avg_pool_back(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int, int, int, float32[:,:,:] order(C))
+#pythran export avg_pool_back(float32[:,:,:] order(C), int, int, int, int, int, int, int, int,
+#                             int, int, int, float32[:,:,:] order(C))
 def avg_pool_back(g, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow, x):
     m = g.shape[0]
     #omp parallel for
@@ -229,7 +235,8 @@ def _bend_back(g, x, a, gx, part):
     for j in range(x.shape[0]):
         gx[j] = g[j] if x[j] > ZERO else gx[j]
 
-#pythran export prelu_back(float32[:,:] order(C), float32[:,:] order(C), float32[], float32[:,:] order(C), float32[])
+#pythran export prelu_back(float32[:,:] order(C), float32[:,:] order(C), float32[],
+#                          float32[:,:] order(C), float32[])
 def prelu_back(g, x, a, gx, ga):
     rows, n = x.shape
     part = np.zeros(((rows + ROWS - 1) // ROWS, n), np.float32)
@@ -256,7 +263,8 @@ def _affine_back(g, x, s, gx, ps, pb):
     for j in range(x.shape[0]):
         pb[j] += g[j]
 
-#pythran export channel_affine_back(float32[:,:] order(C), float32[:,:] order(C), float32[], float32[:,:] order(C), float32[], float32[])
+#pythran export channel_affine_back(float32[:,:] order(C), float32[:,:] order(C), float32[],
+#                                   float32[:,:] order(C), float32[], float32[])
 def channel_affine_back(g, x, s, gx, gs, gb):
     rows, n = x.shape
     part = np.zeros(((rows + ROWS - 1) // ROWS, n), np.float32)

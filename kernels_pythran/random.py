@@ -1,6 +1,7 @@
-"""Random numbers by counter (SplitMix64). Bits are whole-number arithmetic; a product and the sum after it stay in loops of their
-own, so that no fused multiply-add gives another last bit than NumPy. Unsigned arguments arrive as the int64 of the same bits: Pythran
-refuses a uint64 above 2**63."""
+"""Random numbers by counter (SplitMix64). Bits are whole-number arithmetic; a product and the sum
+after it stay in loops of their own, so that no fused multiply-add gives another last bit than
+NumPy. Unsigned arguments arrive as the int64 of the same bits: Pythran refuses a uint64 above
+2**63."""
 import numpy as np
 
 CHUNK = 2048
@@ -69,7 +70,8 @@ def normal_(out, seed, mean, std):
         c = np.empty(m)
         s = np.empty(m)
         _pairs(seed, lo, a, b)
-        a[:] = np.log(a)                # assigned in place: a new name would be computed late, value by value, in _spread
+        # assigned in place: a new name would be computed late, value by value, in _spread
+        a[:] = np.log(a)
         b *= 6.283185307179586
         c[:] = np.cos(b)
         s[:] = np.sin(b)

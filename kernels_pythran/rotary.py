@@ -1,8 +1,8 @@
 """Pairs of features turned by an angle, row by row; the rows of `cos` and `sin` come again and again.
 
-Both halves are read through one array: g++ then needs fewer checks that nothing overlaps. Products are rounded before they are
-added, as NumPy does, so that a row has the same bits whether it comes alone or among many.
-"""
+Both halves are read through one array: g++ then needs fewer checks that nothing overlaps.
+Products are rounded before they are added, as NumPy does, so that a row has the same bits whether
+it comes alone or among many."""
 # compile with: -ffp-contract=off
 
 
@@ -19,7 +19,8 @@ def _halves(x, c, s, sign, y):
         _turn(x[i], c, s, sign, y[i])
         if 2 * h < d: y[i, 2 * h:d] = x[i, 2 * h:d]
 
-#pythran export rope_half(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32, float32[:,:,:] order(C))
+#pythran export rope_half(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                         float32, float32[:,:,:] order(C))
 def rope_half(x, cos, sin, sign, y):
     rows, inner, d = x.shape
     n = cos.shape[0]
@@ -42,7 +43,8 @@ def _pairs(x, c, s, lo, sign, y):
         _turn_pairs(x[i, lo:hi], c, s, sign, y[i, lo:hi])
         if hi < d: y[i, hi:d] = x[i, hi:d]
 
-#pythran export rope_pairs(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), int, float32, float32[:,:,:] order(C))
+#pythran export rope_pairs(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                          int, float32, float32[:,:,:] order(C))
 def rope_pairs(x, cos, sin, lo, sign, y):
     rows, inner, d = x.shape
     n = cos.shape[0]

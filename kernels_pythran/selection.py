@@ -24,7 +24,8 @@ def _enter(x, lo, hi, k, v, at):
             at[j] = i
 
 def _best(x, k, v, at):
-    "Keep a sorted list of the k best so far; an entry enters only if it beats the last of them, so NaN and -inf never do."
+    """Keep a sorted list of the k best so far; an entry enters only if it beats the last of them,
+    so NaN and -inf never do."""
     for j in range(k):
         v[j] = np.float32(-np.inf)
         at[j] = 0

@@ -14,7 +14,8 @@ globals().update({name: k.call for name, k in table.items()})
 
 def backends():
     "Backend name -> names of the kernels it has. `numpy` has them all."
-    return {'numpy': sorted(table)} | {name: sorted(set(_discovery.load(name)) & set(table)) for name in _discovery.installed()[1:]}
+    return {'numpy': sorted(table)} | {name: sorted(set(_discovery.load(name)) & set(table))
+                                       for name in _discovery.installed()[1:]}
 
 
 if os.environ.get('FUCINALIB_BACKEND', '') not in ('', 'numpy'): _discovery.active()     # a misspelt name is told now

@@ -1,8 +1,8 @@
 """Attention in tiles: the scores of some queries for some keys exist, never all of them.
 
-q and the result are (batch, query, head, d); k and v are (batch, key, kv head, d); `owner` says which kv head each head reads. Query i sees the
-keys i + lo to i + hi. What a query keeps for the backward pass is one number a head: the logarithm of the sum of its exponentials.
-"""
+q and the result are (batch, query, head, d); k and v are (batch, key, kv head, d); `owner` says
+which kv head each head reads. Query i sees the keys i + lo to i + hi. What a query keeps for the
+backward pass is one number a head: the logarithm of the sum of its exponentials."""
 import numpy as np
 from .dispatch import kernel
 
@@ -49,7 +49,10 @@ def product(a, b, keep):
     bad = ~np.isfinite(b).all(-1)
     y = a @ np.where(bad[..., None], b.dtype.type(0), b)
     for p in np.flatnonzero(bad.any((0, 1))):
-        y += np.where(keep[:, p, None], a[..., p, None] * np.where(bad[..., p], 1, 0).astype(b.dtype)[..., None, None] * b[..., p, None, :], b.dtype.type(0))
+        y += np.where(keep[:, p, None],
+                      a[..., p, None] * np.where(bad[..., p], 1, 0).astype(b.dtype)[..., None, None]
+                      * b[..., p, None, :],
+                      b.dtype.type(0))
     return y
 
 
@@ -96,7 +99,10 @@ def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, del
     gk, gv = np.zeros(k.shape, real), np.zeros(k.shape, real)
     for i in range(0, t, ROWS):
         n = min(ROWS, t - i)
-        x, y, top, mean = rows(q, i, i + n) * real(scale), rows(gy, i, i + n), rows(lse, i, i + n), rows(delta, i, i + n)
+        x = rows(q, i, i + n) * real(scale)
+        y = rows(gy, i, i + n)
+        top = rows(lse, i, i + n)
+        mean = rows(delta, i, i + n)
         gx = np.zeros_like(x)
         for j, e in tiles(i, n, s, lo, hi):
             keep = stacked(seen(i, n, j, e, lo, hi), repeat)
@@ -126,16 +132,19 @@ def sizes(q, k):
     return (turned, TILE), (nk * wide, BLOCK), (nq, tall), (nq * wide, BLOCK), (nq, TILE), (nq, 2)
 
 def sizes_back(q, k):
-    "(rows, columns) of what attend_back_ works in: turned keys and values, keys; queries and their gradients, both twice; two tiles of a head; lse and delta; gradients."
+    """(rows, columns) of what attend_back_ works in: turned keys and values, keys; queries and
+    their gradients, both twice; two tiles of a head; lse and delta; gradients."""
     nq, nk, turned, each, tall, wide = counts(q, k)
     rows, tile = (nq * wide, BLOCK), (q.shape[0] * q.shape[2] * TILE, TILE)
-    return (turned, TILE), (turned, TILE), (nk * wide, BLOCK), (nq, tall), (nq, tall), rows, rows, tile, tile, (nq, 2), rows, (each * wide, BLOCK), (each * wide, BLOCK)
+    return ((turned, TILE), (turned, TILE), (nk * wide, BLOCK), (nq, tall), (nq, tall), rows,
+            rows, tile, tile, (nq, 2), rows, (each * wide, BLOCK), (each * wide, BLOCK))
 
 def counts(q, k):
     "Rows of all tiles of queries, of keys, of turned keys; of keys once for each head; d in eights; blocks of columns."
     (b, t, h, d), (s, g) = q.shape, k.shape[1:3]
     deep, tall = -(-s // TILE), -(-d // 8) * 8
-    return b * h * -(-t // TILE) * TILE, b * g * deep * TILE, b * g * deep * tall, b * h * deep * TILE, tall, -(-d // BLOCK)
+    return (b * h * -(-t // TILE) * TILE, b * g * deep * TILE, b * g * deep * tall,
+            b * h * deep * TILE, tall, -(-d // BLOCK))
 
 def room(kernel, q, sizes):
     "Memory of these sizes: zeros at addresses that vectors like; none where NumPy will run."
@@ -148,8 +157,11 @@ def room(kernel, q, sizes):
     return found
 
 def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
-    "Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy keeps from who does not see it."
-    out, lse, run = np.empty(q.shape, q.dtype), np.empty(q.shape[:3], q.dtype), attend_.kernel.twin if hidden else attend_
+    """Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy
+    keeps from who does not see it."""
+    out = np.empty(q.shape, q.dtype)
+    lse = np.empty(q.shape[:3], q.dtype)
+    run = attend_.kernel.twin if hidden else attend_
     run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(attend_.kernel, q, sizes(q, k)))
     return out, lse
 
@@ -157,5 +169,6 @@ def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     "Gradients of attend for q, k and v."
     gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
     run = attend_back_.kernel.twin if hidden else attend_back_
-    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta, *room(attend_back_.kernel, q, sizes_back(q, k)))
+    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta,
+        *room(attend_back_.kernel, q, sizes_back(q, k)))
     return gq, gk, gv

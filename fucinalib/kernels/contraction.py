@@ -1,18 +1,23 @@
-"""The products that BLAS has no good call for: outer products, dot products of many lanes, batches of small matrices."""
+"""The products that BLAS has no good call for: outer products, dot products of many lanes,
+batches of small matrices."""
 import builtins
 import numpy as np
 from .dispatch import kernel
 from .reductions import BLOCK, sum_last, sum_mid
 
-PART, LANES = 2048, 8       # BLAS adds thin products up one by one: long ones go in parts of so many, those of two vectors in LANES times longer ones
+# BLAS adds thin products up one by one: long ones go in parts of so many, those of two vectors in
+# LANES times longer ones
+PART, LANES = 2048, 8
 THIN = 256                  # numbers in a result up to which BLAS has kernels without blocks
 ROOM = 1 << 20              # partial results that exist at a time
 
 
 def matmul(a, b, out=None):
-    "a @ b. Where f32 would be added up serially over a long axis, parts are multiplied and their results added up in f64."
+    """a @ b. Where f32 would be added up serially over a long axis, parts are multiplied and
+    their results added up in f64."""
     n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
-    if n <= 2 * PART or a.dtype != np.float32 or rows > 1 < cols and rows * cols >= THIN: return np.matmul(a, b, out=out)
+    if n <= 2 * PART or a.dtype != np.float32 or rows > 1 < cols and rows * cols >= THIN:
+        return np.matmul(a, b, out=out)
     part = PART * LANES if rows == cols == 1 else PART
     if n <= 2 * part: return np.matmul(a, b, out=out)
     y = by_parts(a, b, part)
@@ -24,19 +29,24 @@ def matmul(a, b, out=None):
 def by_parts(a, b, part):
     "a @ b in f64 from products over `part` numbers."
     n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
-    if n <= 4 * part: return builtins.sum([np.matmul(a[..., i:i + part], b[..., i:i + part, :]) for i in range(0, n, part)], np.float64(0))
+    if n <= 4 * part:
+        return builtins.sum(
+            [np.matmul(a[..., i:i + part], b[..., i:i + part, :]) for i in range(0, n, part)],
+            np.float64(0))
     total, step = 0, max(1, ROOM // (rows * cols)) * part
     for lo in range(0, n, step):
         hi = lo + (min(n, lo + step) - lo) // part * part
         if hi > lo:
-            p, q = [v.reshape(*v.shape[:-1], -1, part).swapaxes(-3, -2) for v in (a[..., lo:hi], b[..., lo:hi, :].swapaxes(-1, -2))]
+            p, q = [v.reshape(*v.shape[:-1], -1, part).swapaxes(-3, -2)
+                    for v in (a[..., lo:hi], b[..., lo:hi, :].swapaxes(-1, -2))]
             total = total + np.add.reduce(np.matmul(p, q.swapaxes(-1, -2)), axis=-3, dtype=np.float64)
         if hi < min(n, lo + step): total += np.matmul(a[..., hi:], b[..., hi:, :])
     return total
 
 
 def in_blocks(x):
-    "The array with its second axis cut into blocks of BLOCK, and what is left over. Nothing is repeated by strides: einsum takes such numbers out of the sum, and inf - inf is lost."
+    """The array with its second axis cut into blocks of BLOCK, and what is left over. Nothing is
+    repeated by strides: einsum takes such numbers out of the sum, and inf - inf is lost."""
     if 0 in x.strides: x = x.copy()
     full = x.shape[1] // BLOCK * BLOCK
     return x[:, :full].reshape(x.shape[0], -1, BLOCK, *x.shape[2:]), x[:, full:]

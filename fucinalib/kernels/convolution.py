@@ -1,8 +1,9 @@
-"""Windows over images. An image batch is (n, h, w c): a row holds its pixels one after the other, a pixel its c channels.
+"""Windows over images. An image batch is (n, h, w c): a row holds its pixels one after the other,
+a pixel its c channels.
 
-Sizes that many kernels share, in this order: kh kw the window, sh sw its steps, ph pw the rows and columns of zeros before the image, dh dw how far
-the taps of a window are apart, oh ow how many windows there are down and across. How many zeros follow the image is what oh and ow need.
-"""
+Sizes that many kernels share, in this order: kh kw the window, sh sw its steps, ph pw the rows
+and columns of zeros before the image, dh dw how far the taps of a window are apart, oh ow how
+many windows there are down and across. How many zeros follow the image is what oh and ow need."""
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from .dispatch import kernel
@@ -10,7 +11,8 @@ from .reductions import column_sum, roomy
 
 
 def border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, value=0):
-    "The part of the images that the windows see, with a border of `value` where they reach beyond: (n, rows, columns, c)."
+    """The part of the images that the windows see, with a border of `value` where they reach
+    beyond: (n, rows, columns, c)."""
     m, h, w = x.shape[0], x.shape[1], x.shape[2] // c
     rows, cols = (oh - 1) * sh + (kh - 1) * dh + 1, (ow - 1) * sw + (kw - 1) * dw + 1
     x = x.reshape(m, h, w, c)
@@ -35,7 +37,8 @@ def taps(full, kh, kw, sh, sw, dh, dw, oh, ow):
 
 
 def gather(parts, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, dtype):
-    "Images (m, h, w c) to which every tap k has added parts(k), which is (m, oh, ow, c): the adjoint of looking through windows."
+    """Images (m, h, w c) to which every tap k has added parts(k), which is (m, oh, ow, c): the
+    adjoint of looking through windows."""
     rows, cols = (oh - 1) * sh + (kh - 1) * dh + 1, (ow - 1) * sw + (kw - 1) * dw + 1
     full = np.zeros((m, rows, cols, c), roomy(dtype, kh * kw))
     for k, seen in taps(full, kh, kw, sh, sw, dh, dw, oh, ow): seen += parts(k)
@@ -49,7 +52,9 @@ def gather(parts, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, dtype):
 def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "One row for each window: its taps, row by row, each with its channels."
     full = border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
-    return np.array(windows(full, kh, kw, sh, sw, dh, dw, oh, ow), order='C').reshape(len(x) * oh * ow, kh * kw * c)     # never a view of x
+    # never a view of x
+    return np.array(windows(full, kh, kw, sh, sw, dh, dw, oh, ow), order='C').reshape(len(x) * oh * ow,
+                                                                                      kh * kw * c)
 
 @kernel(out=lambda col, m, h, w, c, *rest: [((m, h, w * c), col.dtype)])
 def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
@@ -62,7 +67,8 @@ def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
 def depthwise(x, f, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "Each channel under a filter of its own; f is (kh kw, c)."
     y = np.zeros((len(x), oh, ow, c), roomy(x.dtype, kh * kw))
-    for k, seen in taps(border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow), kh, kw, sh, sw, dh, dw, oh, ow): y += seen * f[k]
+    for k, seen in taps(border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow), kh, kw, sh, sw, dh, dw, oh, ow):
+        y += seen * f[k]
     return y.astype(x.dtype, copy=False).reshape(len(x), oh, ow * c)
 
 @kernel(out=lambda g, f, h, w, c, *rest: [((len(g), h, w * c), g.dtype)])
@@ -84,11 +90,13 @@ def depthwise_filters(g, x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
 
 @kernel(inplace=(0,))
 def tiles_(v, x, c, ph, pw, th, tw):
-    "The images in tiles of 4x4, one every two pixels, transformed, into v: 16 planes, each with one pixel of every tile."
+    """The images in tiles of 4x4, one every two pixels, transformed, into v: 16 planes, each with
+    one pixel of every tile."""
     full = border(x, c, 4, 4, 2, 2, ph, pw, 1, 1, th, tw)
     d = windows(full, 4, 4, 2, 2, 1, 1, th, tw)                     # n th tw 4 4 c
     planes = v.reshape(4, 4, len(x), th, tw, c)
-    for i, rows in enumerate((d[:, :, :, 0] - d[:, :, :, 2], d[:, :, :, 1] + d[:, :, :, 2], d[:, :, :, 2] - d[:, :, :, 1], d[:, :, :, 1] - d[:, :, :, 3])):
+    for i, rows in enumerate((d[:, :, :, 0] - d[:, :, :, 2], d[:, :, :, 1] + d[:, :, :, 2],
+                              d[:, :, :, 2] - d[:, :, :, 1], d[:, :, :, 1] - d[:, :, :, 3])):
         a, b, p, q = (rows[:, :, :, j] for j in range(4))
         planes[i, 0], planes[i, 1], planes[i, 2], planes[i, 3] = a - p, b + p, p - b, b - q
     return v

@@ -1,10 +1,11 @@
 """Where compiled kernels come from: entry points of the group `fucinalib.kernels`, looked up at first need.
 
-A backend is anything with a `kernels()` that returns a dict name -> function; it may know any subset of the names.
-A function that does not take some number type raises NotImplementedError before it writes, and is not asked again for that type.
-The choice holds for the whole process. It is the last of `_choices`, a list of statements and of open blocks in the order in which
-they came, whatever the thread: so blocks may end in any order, and the last to end leaves what was there before the first.
-"""
+A backend is anything with a `kernels()` that returns a dict name -> function; it may know any
+subset of the names. A function that does not take some number type raises NotImplementedError
+before it writes, and is not asked again for that type. The choice holds for the whole process. It
+is the last of `_choices`, a list of statements and of open blocks in the order in which they
+came, whatever the thread: so blocks may end in any order, and the last to end leaves what was
+there before the first."""
 import os, threading, warnings, weakref
 from collections import namedtuple
 from importlib import import_module
@@ -20,7 +21,8 @@ _first = None                   # the backend where nobody has chosen one
 _choices = []
 _lock = threading.RLock()       # over all of these
 
-Choice = namedtuple('Choice', 'name by block')     # block: `by` is the object of an open block; else a weak reference to that of a statement
+# block: `by` is the object of an open block; else a weak reference to that of a statement
+Choice = namedtuple('Choice', 'name by block')
 
 
 def offered():
@@ -59,9 +61,11 @@ def installed():
 
 
 def known(name, who='use_backend'):
-    "The name of an installed backend, loaded; None means the compiled one that ships with the library, where it was built."
+    """The name of an installed backend, loaded; None means the compiled one that ships with the
+    library, where it was built."""
     if name is None: return SHIPPED if try_load(SHIPPED) else 'numpy'
-    if not isinstance(name, str): raise fault(OptionError, f'{who}: {brief(name)} is not the name of a backend', help=f"{who}('numpy')")
+    if not isinstance(name, str):
+        raise fault(OptionError, f'{who}: {brief(name)} is not the name of a backend', help=f"{who}('numpy')")
     if name != 'numpy' and not _loaded.get(name) and (name not in offered() or not load_or_none(name)):
         raise fault(OptionError, f'{who}: unknown backend {name!r}', help=did_you_mean(name, installed(), 'installed'))
     return name
@@ -136,7 +140,8 @@ class use_backend(Block):
 
 
 def forget_statements():
-    "Keep the list short: nothing brings back a statement that another one followed, once that one cannot become a block."
+    """Keep the list short: nothing brings back a statement that another one followed, once that
+    one cannot become a block."""
     last = lambda i: len(_choices) >= i and not _choices[-i].block
     while last(1) and last(2) and _choices[-1].by() is None: del _choices[-2]
 

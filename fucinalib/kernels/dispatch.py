@@ -1,8 +1,8 @@
 """A kernel is a NumPy function that may have a compiled double.
 
-The NumPy function, called the twin, is the meaning. `@kernel` gives back a function that runs the double where there is one,
-where it pays and where it takes the arguments, and the twin everywhere else. Values are the same, so this is never visible but in time.
-"""
+The NumPy function, called the twin, is the meaning. `@kernel` gives back a function that runs the
+double where there is one, where it pays and where it takes the arguments, and the twin everywhere
+else. Values are the same, so this is never visible but in time."""
 import contextvars, inspect, warnings
 from collections import Counter
 from functools import lru_cache, partial, wraps
@@ -14,7 +14,8 @@ from . import discovery, threads
 
 class Names(dict):
     "A table in which a name is given away once."
-    def __init__(self, what, source): self.what, self.source = what, source     # what an entry is; the function it was made of
+    # what an entry is; the function it was made of
+    def __init__(self, what, source): self.what, self.source = what, source
 
     def enter(self, name, entry, replace=False):
         "OptionError if the name is taken, unless by the same function: a cell of a notebook may run again."
@@ -28,7 +29,8 @@ class Names(dict):
 
 
 def defined_again(old, new):
-    "Whether a function takes the place of itself: in a notebook, or of the same lines, as a chapter and its module are."
+    """Whether a function takes the place of itself: in a notebook, or of the same lines, as a
+    chapter and its module are."""
     if old.__module__ == new.__module__ == '__main__': return True
     old, new = map(inspect.unwrap, (old, new))
     return getattr(old, '__code__', 0) is not getattr(new, '__code__', 0) and lines_of(old) == lines_of(new) != None
@@ -46,18 +48,21 @@ NO_SIGNATURE = 'Invalid call to pythranized function'       # how a TypeError of
 
 
 def ignoring():
-    "Where NumPy keeps what it does about infinities and NaN, a variable of each thread and task, and its value for: nothing."
+    """Where NumPy keeps what it does about infinities and NaN, a variable of each thread and
+    task, and its value for: nothing."""
     context = contextvars.Context()
     context.run(np.seterr, all='ignore')
     (variable, value), = context.items()
     return variable, value
 
 _variable, _ignore = ignoring()
-hush, unhush = partial(_variable.set, _ignore), _variable.reset     # np.errstate makes its value anew, which takes ten times as long
+# np.errstate makes its value anew, which takes ten times as long
+hush, unhush = partial(_variable.set, _ignore), _variable.reset
 
 
 def quiet(f):
-    "`f` without NumPy's warnings: inf and NaN are values here, as in a compiled kernel. What the user has set is back afterwards."
+    """`f` without NumPy's warnings: inf and NaN are values here, as in a compiled kernel. What
+    the user has set is back afterwards."""
     @wraps(f)
     def inner(*args, **kw):
         if _variable.get() is _ignore: return f(*args, **kw)
@@ -100,7 +105,8 @@ class Kernel:
     def __repr__(self): return f'<kernel {self.name}: floor {self.floor}>'
 
     def pays(self, size):
-        "Whether a first argument of so many elements is worth a double. Who prepares something for one asks here; there is no other copy of a floor."
+        """Whether a first argument of so many elements is worth a double. Who prepares something
+        for one asks here; there is no other copy of a floor."""
         return size >= self.floor or bool(listening) and _names.get() is not None
 
     def run(self, *args):
@@ -140,13 +146,15 @@ class Kernel:
         "After the double raised `error`: note what it does not take, or say that it is broken; then the twin answers."
         if isinstance(error, MemoryError): raise error
         if isinstance(error, NotImplementedError) or type(error) is TypeError and str(error).startswith(NO_SIGNATURE):
-            self.refused.setdefault(fast, set()).add(signature(args))      # the native message takes long to make: ask once
+            # the native message takes long to make: ask once
+            self.refused.setdefault(fast, set()).add(signature(args))
             return
         said = f'{type(error).__name__}: {error}'
         where = f'kernel {self.name} of backend {discovery.current_backend()!r}'
         if self.inplace:        # it may have written to some of them
             raise fault(KernelError, f'{where} failed while it changed its arguments: {said}',
-                        help="fl.use_backend('numpy') does without it; what it was given has to be made again") from error
+                        help="fl.use_backend('numpy') does without it; what it was given has to be "
+                             "made again") from error
         if fast not in self.faulty:
             self.faulty.add(fast)
             warnings.warn(f'{where} failed, NumPy takes over: {said}', RuntimeWarning, stacklevel=4)
@@ -161,11 +169,14 @@ class Kernel:
             x = args[i]
             if not (plain(x) and x.flags.writeable): return False
             for j, a in enumerate(args):
-                if j != i and isinstance(a, ndarray) and np.may_share_memory(x, a) and (j in self.inplace or not same_memory(x, a)): return False
+                if j != i and isinstance(a, ndarray) and np.may_share_memory(x, a) and (
+                    j in self.inplace or not same_memory(x, a)):
+                    return False
         return True
 
     def form(self, a, b):
-        "A function for a last operand of another shape: one number, one row or one column for all. None where there is none."
+        """A function for a last operand of another shape: one number, one row or one column for
+        all. None where there is none."""
         if not isinstance(b, ndarray):
             return table[f'{self.name}_scalar'].run if 'scalar' in self.forms and type(b) in (float, int) else None
         kind, big, small = broadcast(a.shape, b.shape)
@@ -181,7 +192,8 @@ def signature(args):
 
 @lru_cache(4096)
 def broadcast(a, b):
-    "How shape `b` is repeated over shape `a`: ('row' or 'col', a as two axes, b as one); (None, ..) where it is neither."
+    """How shape `b` is repeated over shape `a`: ('row' or 'col', a as two axes, b as one); (None,
+    ..) where it is neither."""
     none = None, a, b
     if len(b) > len(a) or a == b: return none
     b = (1,) * (len(a) - len(b)) + b
@@ -210,8 +222,10 @@ def same_memory(x, y):
 def kernel(flat=False,      # the double sees 1-D arrays, all of one shape; numbers become float32
            floor=1 << 15,   # elements of the first argument below which the twin is faster
            out=None,        # (*inputs) -> list of (shape, dtype); default: one output like the first argument
-           inplace=(),      # positions of arguments that are written to; then there are no outputs and the first argument returns
-           forms=(),        # a last operand of other shape: 'scalar', 'row', 'col' have kernels of their own, name_scalar and so on
+           inplace=(),      # positions of arguments that are written to; then there are no outputs
+                            # and the first argument returns
+           forms=(),        # a last operand of other shape: 'scalar', 'row', 'col' have kernels of
+                            # their own, name_scalar and so on
            replace=False,   # True puts it in the place of the kernel that has its name
           ):
     "Make the NumPy function a kernel of the same name."

@@ -1,4 +1,5 @@
-"""Picking entries by number and putting them back. Arrays are (outer, n, inner): the indexed axis stands in the middle."""
+"""Picking entries by number and putting them back. Arrays are (outer, n, inner): the indexed axis
+stands in the middle."""
 import numpy as np
 from .dispatch import kernel
 from .reductions import BLOCK
@@ -7,7 +8,8 @@ from .reductions import BLOCK
 @kernel(inplace=(0,))
 def index_add_(out, at, update):
     "out[:, at[j]] += update[:, j] for j in order; an index that comes twice counts twice."
-    wide = out.astype(np.float64) if at.size > BLOCK and out.dtype == np.float32 and np.bincount(at).max() > BLOCK else out
+    wide = (out.astype(np.float64) if at.size > BLOCK and out.dtype == np.float32
+            and np.bincount(at).max() > BLOCK else out)
     np.add.at(wide, (slice(None), at), update.astype(wide.dtype, copy=False))
     if wide is not out: out[...] = wide
     return out

@@ -1,8 +1,8 @@
 """How wrong a prediction is, and its slopes.
 
-Cross entropy sees scores as (rows, classes) and one label per row; a label below 0 takes its row out of everything. The other losses
-compare `x` with a target `t` of its shape, and give the sums of pieces of 4096 values and, with `keep`, each value's loss.
-"""
+Cross entropy sees scores as (rows, classes) and one label per row; a label below 0 takes its row
+out of everything. The other losses compare `x` with a target `t` of its shape, and give the sums
+of pieces of 4096 values and, with `keep`, each value's loss."""
 import numpy as np
 from .dispatch import kernel
 from .softmax import raised
@@ -14,14 +14,16 @@ SURE = 1e-7         # a probability counts as at least so far from 0 and from 1
 
 @kernel(floor=FEW, out=lambda x, *rest: [(x.shape[:1], x.dtype)] * 3)
 def cross_entropy(x, labels, smoothing):
-    "log sum exp(x) less the score of the label, or with smoothing less the scores' expected value; the largest score and 1 / sum exp(x - largest) of each row."
+    """log sum exp(x) less the score of the label, or with smoothing less the scores' expected
+    value; the largest score and 1 / sum exp(x - largest) of each row."""
     left, at = labels < 0, np.maximum(labels, 0)[:, None]
     top = np.max(x, axis=1, keepdims=True)
     d = x - top
     right = np.take_along_axis(d, at, 1)[:, 0]
     if smoothing: right = x.dtype.type(1 - smoothing) * right + x.dtype.type(smoothing) * np.mean(d, axis=1)
     s = np.add.reduce(np.exp(d, out=d), axis=1)
-    return tuple([np.where(left, x.dtype.type(0), v) for v in (np.log(s) - right, np.where(np.isnan(s), s, top[:, 0]), 1 / s)])
+    return tuple([np.where(left, x.dtype.type(0), v)
+                  for v in (np.log(s) - right, np.where(np.isnan(s), s, top[:, 0]), 1 / s)])
 
 @kernel(floor=FEW)
 def cross_entropy_backward(x, g, labels, top, share, smoothing):

@@ -1,4 +1,5 @@
-"""Rows brought to one mean and one size: (rows, n). `w` and `b` are one weight and one offset per column. Means and factors of the rows are f64."""
+"""Rows brought to one mean and one size: (rows, n). `w` and `b` are one weight and one offset per
+column. Means and factors of the rows are f64."""
 import numpy as np
 from .dispatch import kernel
 from .moments import deviate, moments, sizes
@@ -32,7 +33,8 @@ def rms_norm_backward(g, x, w, r):
 
 @kernel(floor=64, out=with_rows(2))
 def layer_norm(x, w, b, eps):
-    "Each row less its mean, over the root of its variance plus eps, times w plus b; the means and what was multiplied by."
+    """Each row less its mean, over the root of its variance plus eps, times w plus b; the means
+    and what was multiplied by."""
     m, size = moments(x, eps)
     r = factor(size, x.shape[1], eps)
     y = deviate(x, r, m)

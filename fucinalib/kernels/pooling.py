@@ -1,13 +1,16 @@
-"""Windows that take the largest or the mean, pixels twice as large, and one number or two for each channel. Images and sizes are those of `convolution`."""
+"""Windows that take the largest or the mean, pixels twice as large, and one number or two for
+each channel. Images and sizes are those of `convolution`."""
 import numpy as np
 from .convolution import border, gather, taps
 from .dispatch import kernel
 from .reductions import column_sum, roomy
 
 
-@kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, oh, ow: [((len(x), oh, ow * c), x.dtype), ((len(x), oh, ow * c), np.int32)])
+@kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, oh, ow: [((len(x), oh, ow * c), x.dtype),
+                                                          ((len(x), oh, ow * c), np.int32)])
 def max_pool(x, c, kh, kw, sh, sw, ph, pw, oh, ow):
-    "The largest number in each window and which tap it was, the first of equals; a NaN counts only where there is nothing else."
+    """The largest number in each window and which tap it was, the first of equals; a NaN counts
+    only where there is nothing else."""
     place = (kh, kw, sh, sw, 1, 1, oh, ow)
     m, h, w = len(x), x.shape[1], x.shape[2] // c
     full = border(x, c, kh, kw, sh, sw, ph, pw, 1, 1, oh, ow)
@@ -24,7 +27,8 @@ def max_pool_back(g, at, h, w, c, kh, kw, sh, sw, ph, pw, oh, ow):
     "Every gradient to the tap that won, added up."
     m = len(g)
     v, at = g.reshape(m, oh, ow, c), at.reshape(m, oh, ow, c)
-    return gather(lambda k: np.where(at == k, v, v.dtype.type(0)), m, h, w, c, kh, kw, sh, sw, ph, pw, 1, 1, oh, ow, g.dtype)
+    return gather(lambda k: np.where(at == k, v, v.dtype.type(0)), m, h, w, c, kh, kw, sh, sw, ph,
+                  pw, 1, 1, oh, ow, g.dtype)
 
 
 def valid_taps(h, w, kh, kw, sh, sw, ph, pw, oh, ow, dtype):

@@ -12,7 +12,8 @@ CHUNK = 1 << 14     # values made at a time, so that temporaries stay in cache
 
 
 def bits(seed, index):
-    "64 random bits for every entry of the uint64 array `index`; `seed` is an np.uint64, or the np.int64 of the same bits."
+    """64 random bits for every entry of the uint64 array `index`; `seed` is an np.uint64, or the
+    np.int64 of the same bits."""
     z = index + np.uint64(1)
     z *= STEP; z += seed.view('u8')
     z ^= z >> np.uint64(30); z *= MIX1
@@ -80,7 +81,8 @@ def times_high(z, n):
 @kernel(inplace=(0,), floor=0)
 def integers_(out, seed, low, span):
     "Fill with whole numbers low to low + span - 1; a span of 2**63 and more is the np.int64 of the same bits."
-    for s in pieces(out.size): out[s] = (times_high(bits(seed, counters(s)), span.view('u8')) + low.view('u8')).view('i8')
+    for s in pieces(out.size):
+        out[s] = (times_high(bits(seed, counters(s)), span.view('u8')) + low.view('u8')).view('i8')
     return out
 
 

@@ -1,4 +1,5 @@
-"""Pairs of features turned by an angle. Arrays are (rows, inner, d); row r has the angles of row r - r // n * n of `cos` and `sin`, which are (n, pairs)."""
+"""Pairs of features turned by an angle. Arrays are (rows, inner, d); row r has the angles of row
+r - r // n * n of `cos` and `sin`, which are (n, pairs)."""
 import numpy as np
 from .dispatch import kernel
 
@@ -6,7 +7,9 @@ from .dispatch import kernel
 def by_position(x, cos, sin, sign):
     "x, cos and sin as arrays that meet: (outer, n, inner, ..)."
     n, t = len(cos), x.dtype.type
-    return x.reshape(-1, n, *x.shape[1:]), cos[:, None].astype(x.dtype, copy=False), sin[:, None].astype(x.dtype, copy=False) * t(sign)
+    return (x.reshape(-1, n, *x.shape[1:]),
+            cos[:, None].astype(x.dtype, copy=False),
+            sin[:, None].astype(x.dtype, copy=False) * t(sign))
 
 @kernel(floor=64)
 def rope_half(x, cos, sin, sign):

@@ -1,8 +1,8 @@
 """The largest entries of each row, and rows in order.
 
-Single precision is sorted as whole numbers: the number in the upper half, made so that it orders the same way, and its place in the lower.
-All keys differ, so equal numbers stay in order, and NumPy sorts such keys faster than it finds the places that sort floats.
-"""
+Single precision is sorted as whole numbers: the number in the upper half, made so that it orders
+the same way, and its place in the lower. All keys differ, so equal numbers stay in order, and
+NumPy sorts such keys faster than it finds the places that sort floats."""
 import numpy as np
 from .dispatch import F32, kernel
 from .indexing import take_along
@@ -17,7 +17,8 @@ def falling(x):
 
 @kernel(out=lambda bits, down: [(bits.shape, np.int64)])
 def sort_keys(bits, down):
-    "Keys of the f32 numbers with these bits, whose order is theirs (turned round if `down` is 1), equal ones by place, NaN last."
+    """Keys of the f32 numbers with these bits, whose order is theirs (turned round if `down` is
+    1), equal ones by place, NaN last."""
     size = bits & NAN
     key = np.where((bits < 0) != bool(down), -size, size)
     key[size > 0x7f800000] = NAN
@@ -29,7 +30,9 @@ def key_sorted(x): return x.dtype is F32 and x.shape[1] <= PLACE
 
 def places(x, down=False):
     "The places that sort each row, NaN last in both directions."
-    if not key_sorted(x): return np.argsort(falling(x) if down else x, axis=1, kind='stable' if x.dtype.itemsize < 4 else None)      # stable is a radix sort there
+    # stable is a radix sort there
+    if not key_sorted(x):
+        return np.argsort(falling(x) if down else x, axis=1, kind='stable' if x.dtype.itemsize < 4 else None)
     key = sort_keys(np.ascontiguousarray(x).view('i4'), int(down))
     key.sort(axis=1)
     key &= PLACE
@@ -52,7 +55,8 @@ def first_places(x, k):
 
 @kernel(out=lambda x, k: [((x.shape[0], k), x.dtype), ((x.shape[0], k), np.int64)])
 def topk_last(x, k):
-    "The k largest of each row and their places, falling, ties by place. NaN and -inf are never placed: slots left over hold -inf and 0."
+    """The k largest of each row and their places, falling, ties by place. NaN and -inf are never
+    placed: slots left over hold -inf and 0."""
     at = first_places(x, k)
     v = at_places(x, at)
     if x.dtype.kind != 'f': return v, at

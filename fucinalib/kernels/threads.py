@@ -36,9 +36,12 @@ def set_num_threads(n):
     global _wanted
     most = max(64, 4 * cores())
     try: n = operator.index(None if isinstance(n, bool) else n)
-    except TypeError: raise fault(OptionError, 'set_num_threads: not a whole number', n=n, help=f'set_num_threads({cores()}) uses every processor') from None
+    except TypeError:
+        raise fault(OptionError, 'set_num_threads: not a whole number', n=n,
+                    help=f'set_num_threads({cores()}) uses every processor') from None
     if not 1 <= n <= most:
-        raise fault(OptionError, f'set_num_threads: {brief(n)} is out of range', help=f'choose 1 to {most}; this process may use {cores()} processors')
+        raise fault(OptionError, f'set_num_threads: {brief(n)} is out of range',
+                    help=f'choose 1 to {most}; this process may use {cores()} processors')
     from threadpoolctl import threadpool_limits
     _wanted = n
     threadpool_limits(n)
@@ -71,18 +74,26 @@ def forget_runtimes():
 
 
 def warn_of_spinning():
-    "Products and kernels that take turns may be a hundred times slower where somebody else loaded our OpenMP and its wait is long."
+    """Products and kernels that take turns may be a hundred times slower where somebody else
+    loaded our OpenMP and its wait is long."""
     if not _before_numpy.late: return
     from threadpoolctl import threadpool_info
-    if all(lib.get('threading_layer') != 'pthreads' for lib in threadpool_info() if lib['user_api'] == 'blas'): return      # products in the same threads
-    warnings.warn(f'{_before_numpy.late} was imported before fucinalib, and its OpenMP, which kernels share, waits in a loop on processors that matrix products need: '
-                  'import fucinalib first, or set GOMP_SPINCOUNT=0 before Python starts', RuntimeWarning, stacklevel=2)
+    # products in the same threads
+    if all(lib.get('threading_layer') != 'pthreads'
+           for lib in threadpool_info() if lib['user_api'] == 'blas'):
+        return
+    warnings.warn(f'{_before_numpy.late} was imported before fucinalib, and its OpenMP, which '
+                  'kernels share, waits in a loop on processors that matrix products need: '
+                  'import fucinalib first, or set GOMP_SPINCOUNT=0 before Python starts',
+                  RuntimeWarning, stacklevel=2)
 
 
 def stranded():
-    return fault(ForkError, 'compiled kernel in a forked child: its threads stayed in the parent, it would wait for ever',
-                 help="start workers with multiprocessing.get_context('spawn') or use threads; "
-                      "or in the child: fucinalib.use_backend('numpy') (FUCINALIB_BACKEND=numpy from outside)")
+    return fault(
+        ForkError,
+        'compiled kernel in a forked child: its threads stayed in the parent, it would wait for ever',
+        help="start workers with multiprocessing.get_context('spawn') or use threads; "
+        "or in the child: fucinalib.use_backend('numpy') (FUCINALIB_BACKEND=numpy from outside)")
 
 
 def _after_fork():

@@ -182,5 +182,7 @@ def dropout(x, seed, limit, scale):
     "x scale where the upper 53 random bits of the entry are below `limit`, else 0. Also its own gradient."
     y = np.empty(x.size, x.dtype)
     flat = x.reshape(-1)
-    for s in pieces(x.size): y[s] = np.where(bits(seed, counters(s)) >> np.uint64(11) < limit.view('u8'), flat[s] * x.dtype.type(scale), x.dtype.type(0))
+    for s in pieces(x.size):
+        y[s] = np.where(bits(seed, counters(s)) >> np.uint64(11) < limit.view('u8'),
+                        flat[s] * x.dtype.type(scale), x.dtype.type(0))
     return y.reshape(x.shape)
