@@ -1554,7 +1554,7 @@ def max(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -
     mask
         tensor of truth values with the axes of x: what takes part
     empty
-        with a mask: the result where nothing is selected (-inf if not given)
+        with a mask: the result where nothing is selected (max: -inf, min: inf)
     """
     ...
 def max_pool2d(x: Tensor, kernel: _Sizes, stride: _Sizes | None = None, padding: _Sizes = 0) -> Tensor:
@@ -1623,7 +1623,7 @@ def min(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -
     mask
         tensor of truth values with the axes of x: what takes part
     empty
-        with a mask: the result where nothing is selected (inf if not given)
+        with a mask: the result where nothing is selected (max: -inf, min: inf)
     """
     ...
 def minimum(x: Tensor, other: Tensor | float) -> Tensor:
@@ -1766,7 +1766,9 @@ def nonzero(x: Tensor) -> _Array:
     """
     ...
 def norm(x: Tensor, *tags: _Tags, ord: float | str = 2) -> Tensor:
-    """The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm.
+    """The length of the vectors along the named axes; the gradient of a zero vector is 0.
+
+    Unlike torch, the first of equal maxima gets the whole gradient of the inf norm.
 
     Parameters
     ----------
@@ -1932,7 +1934,9 @@ def prepare_conv2d(w: Tensor) -> PreparedConv2d:
     """
     ...
 def prod(x: Tensor, *tags: _Tags) -> Tensor:
-    """The product along the named axes; its gradient is exact with zeros. f32 is multiplied in f64, whole numbers in i64.
+    """The product along the named axes; its gradient is exact with zeros.
+
+    f32 is multiplied in f64, whole numbers in i64.
 
     Parameters
     ----------
@@ -2558,7 +2562,9 @@ def standardize(x: Tensor, tag: _Tags, ddof: int = 0, eps: float = 0.0, eps_mode
     """
     ...
 def std(x: Tensor, *tags: _Tags, ddof: int = 0) -> Tensor:
-    """The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1.
+    """The standard deviation along the named axes; where it is 0 its gradient is 0.
+
+    Unlike torch.std it divides by n unless ddof=1.
 
     Parameters
     ----------
@@ -2567,7 +2573,7 @@ def std(x: Tensor, *tags: _Tags, ddof: int = 0) -> Tensor:
     tags
         axes along which the values vary; none means all
     ddof
-        0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+        0: divide by n, for these values alone; 1: by n - 1, the estimate from a sample
     """
     ...
 def sub(x: Tensor, other: Tensor | float) -> Tensor:
@@ -2582,7 +2588,7 @@ def sub(x: Tensor, other: Tensor | float) -> Tensor:
     """
     ...
 def sum(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -> Tensor:
-    """The sum along the named axes, as exact along any axis; whole numbers and truth values add up in i64.
+    """The sum along the named axes, as exact along any axis; whole numbers and truth values give i64.
 
     Parameters
     ----------
@@ -2794,7 +2800,9 @@ def use_backend(name: str) -> _Block:
     """Compute with this backend from here on or, as a block or a decorator, until its end; for the whole process."""
     ...
 def var(x: Tensor, *tags: _Tags, ddof: int = 0) -> Tensor:
-    """The variance along the named axes. Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN.
+    """The variance along the named axes.
+
+    Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN.
 
     Parameters
     ----------
@@ -2803,7 +2811,7 @@ def var(x: Tensor, *tags: _Tags, ddof: int = 0) -> Tensor:
     tags
         axes along which the values vary; none means all
     ddof
-        0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+        0: divide by n, for these values alone; 1: by n - 1, the estimate from a sample
     """
     ...
 def view_with_strides(x: Tensor, tags: _Tags, shape: _Sizes, strides: _Sizes, offset: int = 0) -> Tensor:

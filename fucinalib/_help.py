@@ -1360,7 +1360,7 @@ tags
 mask
     tensor of truth values with the axes of x: what takes part
 empty
-    with a mask: the result where nothing is selected (-inf if not given)
+    with a mask: the result where nothing is selected (max: -inf, min: inf)
 """,
     'max_pool2d':
 """The largest value in each window; the gradient goes to the first of equals. Unlike torch, a NaN loses against any number.
@@ -1424,7 +1424,7 @@ tags
 mask
     tensor of truth values with the axes of x: what takes part
 empty
-    with a mask: the result where nothing is selected (inf if not given)
+    with a mask: the result where nothing is selected (max: -inf, min: inf)
 """,
     'minimum':
 """The smaller of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.
@@ -1555,7 +1555,9 @@ x
     any tags
 """,
     'norm':
-"""The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm.
+"""The length of the vectors along the named axes; the gradient of a zero vector is 0.
+
+Unlike torch, the first of equal maxima gets the whole gradient of the inf norm.
 
 Parameters
 ----------
@@ -1705,7 +1707,9 @@ w
     'out kh kw c'
 """,
     'prod':
-"""The product along the named axes; its gradient is exact with zeros. f32 is multiplied in f64, whole numbers in i64.
+"""The product along the named axes; its gradient is exact with zeros.
+
+f32 is multiplied in f64, whole numbers in i64.
 
 Parameters
 ----------
@@ -2273,7 +2277,9 @@ valid_len
     entries that count; the rest become 0 and get no gradient
 """,
     'std':
-"""The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1.
+"""The standard deviation along the named axes; where it is 0 its gradient is 0.
+
+Unlike torch.std it divides by n unless ddof=1.
 
 Parameters
 ----------
@@ -2282,7 +2288,7 @@ x
 tags
     axes along which the values vary; none means all
 ddof
-    0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+    0: divide by n, for these values alone; 1: by n - 1, the estimate from a sample
 """,
     'sub':
 """x - other, broadcasting by name.
@@ -2295,7 +2301,7 @@ other
     a tensor, met by name, or a number
 """,
     'sum':
-"""The sum along the named axes, as exact along any axis; whole numbers and truth values add up in i64.
+"""The sum along the named axes, as exact along any axis; whole numbers and truth values give i64.
 
 Parameters
 ----------
@@ -2473,7 +2479,9 @@ x
     'h w c', channels last; more axes in front pass through
 """,
     'var':
-"""The variance along the named axes. Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN.
+"""The variance along the named axes.
+
+Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN.
 
 Parameters
 ----------
@@ -2482,7 +2490,7 @@ x
 tags
     axes along which the values vary; none means all
 ddof
-    0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+    0: divide by n, for these values alone; 1: by n - 1, the estimate from a sample
 """,
     'view_with_strides':
 """Any walk over the values of x, checked to stay inside; a view.

@@ -20,7 +20,7 @@ from .tensor import Tensor, wrap
 
 __all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type',
            'axis', 'last', 'axes', 'new_axis', 'rank',
-           'leading', 'agrees', 'matches', 'like', 'rows', 'broadcasts', 'additive', 'vector',
+           'leading', 'agrees', 'matches', 'like', 'same_axes', 'rows', 'broadcasts', 'additive', 'vector',
            'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
            'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
@@ -442,6 +442,33 @@ class like(matches):
         x, t = given[self.of], given[n]
         if t.tags != x.tags or t.shape != x.shape: raise _unlike(t, n, x, self.of)
         raise mixed(x, t, self.of, n)
+
+
+class same_axes(Check):
+    "Tensors with the axes of `of`, in any order, and as long; nothing is broadcast."
+    facts = 'of', 'hint'
+    hint = ''       # what else there is for what is no tensor
+    def test(self, n):
+        x = self.of
+        return f'isinstance({n}, Tensor) and {n}.tags == {x}.tags and {n}.data.shape == {x}.data.shape'
+    def say(self, n, given):
+        x, t, tags = given[self.of], given[n], ' '.join(given[self.of].tags)
+        if not isinstance(t, Tensor):
+            raise no_tensor(n, t, f'a tensor like {self.of}' + f'; {self.hint}' * bool(self.hint))
+        stretches = all(tag in x.tags and k in (1, x.size(tag)) for tag, k in t.sizes.items())
+        way = f'; {n}.broadcast_to({tags!r}, {x.shape}) repeats' if stretches else '; nothing is broadcast here'
+        if set(t.tags) != set(x.tags):
+            help = f'the axes of {self.of} are {tags!r}{way}'
+            raise fault(ShapeMismatch, f'{n} has other axes than {self.of}', help, **{n: t})
+        for tag, k in t.sizes.items():
+            if k == x.size(tag): continue
+            help = f'{tag!r} is {x.size(tag)} in {self.of} and {k} in {n}{way}'
+            raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', help, **{n: t})
+    def spoil(self, n, given):
+        t = given[n]
+        yield DTypeError, {n: 1.}
+        yield ShapeMismatch, {n: wrap(t.data[None], ('extra', *t.tags))}
+        if t.ndim: yield ShapeMismatch, {n: wrap(np.repeat(t.data, t.shape[0] + 1, 0), t.tags)}
 
 
 class rows(Check):

@@ -1327,7 +1327,7 @@ class Tensor:
         mask
             tensor of truth values with the axes of x: what takes part
         empty
-            with a mask: the result where nothing is selected (-inf if not given)
+            with a mask: the result where nothing is selected (max: -inf, min: inf)
         """
         ...
     def max_pool2d(self, kernel: _Sizes, stride: _Sizes | None = None, padding: _Sizes = 0) -> Tensor:
@@ -1396,7 +1396,7 @@ class Tensor:
         mask
             tensor of truth values with the axes of x: what takes part
         empty
-            with a mask: the result where nothing is selected (inf if not given)
+            with a mask: the result where nothing is selected (max: -inf, min: inf)
         """
         ...
     def minimum(self, other: Tensor | float) -> Tensor:
@@ -1543,7 +1543,9 @@ class Tensor:
         """
         ...
     def norm(self, *tags: _Tags, ord: float | str = 2) -> Tensor:
-        """The length of the vectors along the named axes; the gradient of a zero vector is 0. Unlike torch, the first of equal maxima gets the whole gradient of the inf norm.
+        """The length of the vectors along the named axes; the gradient of a zero vector is 0.
+
+        Unlike torch, the first of equal maxima gets the whole gradient of the inf norm.
 
         Parameters
         ----------
@@ -1644,7 +1646,9 @@ class Tensor:
         """
         ...
     def prod(self, *tags: _Tags) -> Tensor:
-        """The product along the named axes; its gradient is exact with zeros. f32 is multiplied in f64, whole numbers in i64.
+        """The product along the named axes; its gradient is exact with zeros.
+
+        f32 is multiplied in f64, whole numbers in i64.
 
         Parameters
         ----------
@@ -2175,7 +2179,9 @@ class Tensor:
         """
         ...
     def std(self, *tags: _Tags, ddof: int = 0) -> Tensor:
-        """The standard deviation along the named axes; where it is 0 its gradient is 0. Unlike torch.std it divides by n unless ddof=1.
+        """The standard deviation along the named axes; where it is 0 its gradient is 0.
+
+        Unlike torch.std it divides by n unless ddof=1.
 
         Parameters
         ----------
@@ -2184,7 +2190,7 @@ class Tensor:
         tags
             axes along which the values vary; none means all
         ddof
-            0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+            0: divide by n, for these values alone; 1: by n - 1, the estimate from a sample
         """
         ...
     def sub(self, other: Tensor | float) -> Tensor:
@@ -2199,7 +2205,7 @@ class Tensor:
         """
         ...
     def sum(self, *tags: _Tags, mask: Any = None, empty: float | None = None) -> Tensor:
-        """The sum along the named axes, as exact along any axis; whole numbers and truth values add up in i64.
+        """The sum along the named axes, as exact along any axis; whole numbers and truth values give i64.
 
         Parameters
         ----------
@@ -2373,7 +2379,9 @@ class Tensor:
         """
         ...
     def var(self, *tags: _Tags, ddof: int = 0) -> Tensor:
-        """The variance along the named axes. Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN.
+        """The variance along the named axes.
+
+        Unlike torch.var it divides by n unless ddof=1; one value with ddof=1 gives NaN.
 
         Parameters
         ----------
@@ -2382,7 +2390,7 @@ class Tensor:
         tags
             axes along which the values vary; none means all
         ddof
-            0: divide by n, the variance of these values; 1: by n - 1, the estimate from a sample
+            0: divide by n, for these values alone; 1: by n - 1, the estimate from a sample
         """
         ...
     def view_with_strides(self, tags: _Tags, shape: _Sizes, strides: _Sizes, offset: int = 0) -> Tensor:

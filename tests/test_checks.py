@@ -7,7 +7,7 @@ import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
 from fucinalib.checks import (additive, agrees, axes, axis, broadcasts, constant, count, flag,
                               integral, last, leading, like, logical, matches, meets, new_axis, number,
-                              one_of, positions, rank, real, single, rows, together, vector, whole)
+                              one_of, positions, rank, real, rows, same_axes, single, together, vector, whole)
 from fucinalib.tensor import Tensor
 
 
@@ -458,9 +458,42 @@ def test_one_traceback():
 
 def test_hints_stand_in_every_message_of_a_word():
     "What else there is to tell is told whatever is wrong with the value."
-    for word, bad in ((whole('n', least=1, hint='so it is'), (0, 'a', Tensor(1., '', requires_grad=True))),
-                      (number('n', least=1, hint='so it is'), (0, 'a', Tensor(1., '', requires_grad=True)))):
-        for value in bad:
+    for word in (whole('n', least=1, hint='so it is'), number('n', least=1, hint='so it is')):
+        for value in (0, 'a', Tensor(1., '', requires_grad=True)):
             with pytest.raises(fl.FucinaError, match='; so it is$'): word.say('n', {'n': value})
     with pytest.raises(fl.OptionError, match='or neither; so it is$'):
         together('a b', 'so it is').say('a', {'a': 1, 'b': None})
+
+
+@pytest.fixture
+def masker():
+    "An operation with something beside x that has its axes in any order."
+    @op('probe', attach=False, needs=[same_axes('mask', of='x', hint='x > 0 is one')])
+    def masker_(x:Tensor, mask=None)->Tensor:
+        "x, if all is well."
+        return x.data.copy(), x.tags, (lambda g: g,)
+    facts(masker_, samples=[Sample('row=2 d=3', mask=lambda: X())])
+    yield masker_
+    del registry['masker_']
+
+OTHER_AXES = {
+    'a number': (1., fl.DTypeError, 'mask is a float, not a tensor', 'a tensor like x; x > 0 is one'),
+    'fewer': (V('d'), fl.ShapeMismatch, 'mask has other axes than x',
+              "the axes of x are 'row d'; mask.broadcast_to('row d', (2, 3)) repeats"),
+    'more': (Tensor(np.ones((1, 2, 3)), 'a row d'), fl.ShapeMismatch, 'mask has other axes than x',
+             'nothing is broadcast here'),
+    'one': (Tensor([[1.] * 3], 'row d'), fl.ShapeMismatch, "over 'row': sizes differ",
+            "'row' is 2 in x and 1 in mask; mask.broadcast_to"),
+    'longer': (Tensor([[1.] * 4] * 2, 'row d'), fl.ShapeMismatch, "over 'd': sizes differ",
+               "'d' is 3 in x and 4 in mask; nothing"),
+}
+
+@pytest.mark.parametrize('bad,kind,head,help', OTHER_AXES.values(), ids=OTHER_AXES)
+def test_axes_in_any_order(masker, bad, kind, head, help):
+    masker(X(), X().T)
+    with pytest.raises(kind) as e: masker(X(), bad)
+    assert e.value.head == head and help in e.value.help
+
+def test_axes_in_any_order_are_spoilt(masker):
+    kinds = [kind.__name__ for kind, call in masker.op.mistakes if pytest.raises(kind, call, masker)]
+    assert kinds == ['DTypeError', 'ShapeMismatch', 'ShapeMismatch']

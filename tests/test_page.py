@@ -37,7 +37,6 @@ PRESENT = dict(
         'ops.numbers': 24,
         'ops.packed': 36,
         'ops.pointwise': 20,
-        'ops.reductions': 18,
         'ops.rotary': 34,
         'ops.scans': 30,
         'ops.selection': 16,
@@ -50,7 +49,6 @@ PRESENT = dict(
     long={
         '03_autograd': 2,
         '11b_elemental': 1,
-        '13_reductions': 1,
         '19_losses': 2,
         '23_convolution': 8,
     },
@@ -65,7 +63,6 @@ PRESENT = dict(
         '10_pointwise': 12,
         '11_unary': 10,
         '11b_elemental': 1,
-        '13_reductions': 12,
         '14_contraction': 22,
         '16_indexing': 2,
         '19_losses': 20,
@@ -108,7 +105,6 @@ PRESENT = dict(
         'each: kernels/blocks kernels/unary': 2,
         'explain: contraction_trace misuse': 2,
         'extremum: kernels/masked kernels/reductions': 2,
-        'filled: incoming ops/reductions': 2,
         'finite: ops/convolution ops/pointwise': 2,
         'flat: ops/convolution ops/unary': 2,
         'fold: graph ops/convolution ops/pointwise': 3,
@@ -134,7 +130,6 @@ PRESENT = dict(
         'ops.convolution': 9,
         'ops.masks': 1,
         'ops.pointwise': 1,
-        'ops.reductions': 6,
     },
 )
 
