@@ -211,6 +211,8 @@ def test_returned_none():
         (1, True, 'returned a number, asked for a bool'),
         ('axb', 'abx', "'axb', should be 'abx'"),
         ([1, 2], [1, 3], '[1]: another value'),
+        (('m', 'b'), ('b', 'm'), 'the right ones in another order'),
+        (('m', 'b'), ('b', 'k'), '[0]: another value'),
         ([1], [1, 2], '1 values, asked for 2'),
         ({'a': 1}, {'b': 1}, "the key 'b' is missing"),
         ({'a': 1, 'b': 2}, {'a': 1}, "the key 'b' is too many"),
@@ -223,6 +225,13 @@ def test_other_values(yours, right, words):
     v = ask(lambda: right)(lambda: yours)
     assert words in repr(v); shown(v)
     assert ask(lambda: right)(lambda: right)
+
+def test_names_are_shown_together():
+    "The first that differs would hide that only the order is another"
+    v = ask(lambda a: ('b', 'm', 'n'), 0)(lambda a: ('m', 'b', 'n'))
+    assert 'the right ones in another order' in repr(v)
+    assert "yours : ('m', 'b', 'n')" in str(v) and "right : ('b', 'm', 'n')" in str(v)
+
 
 def test_answer_that_is_a_value():
     exercise('1.1', 'What is 6 times 7', 42, ask='Give the number.')

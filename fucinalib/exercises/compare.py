@@ -79,7 +79,10 @@ def differ(yours, right,
     if b == 'list':
         if len(yours) != len(right): return Fault(f'{of}{len(yours)} values, asked for {len(right)}', **sides)
         names = [f'.{n}' for n in getattr(right, '_fields', ())] or [f'[{i}]' for i in range(len(right))]
-        return next((f for n, x, y in zip(names, yours, right) if (f := inner(x, y, n))), None)
+        found = next((f for n, x, y in zip(names, yours, right) if (f := inner(x, y, n))), None)
+        if found is None or len(right) > 8 or not all(isinstance(v, str) for v in (*yours, *right)): return found
+        # names say more together: one by one, another order looks like another value
+        return Fault(of + 'the right ones in another order' if sorted(yours) == sorted(right) else found.head, **sides)
     if b == 'dict':
         odd = [(k, 'missing') for k in right if k not in yours] + [(k, 'too many') for k in yours if k not in right]
         if odd: return Fault(f'{of}the key {odd[0][0]!r} is {odd[0][1]}', **sides)
