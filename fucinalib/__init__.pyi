@@ -35,7 +35,7 @@ from .errors import UnknownName as UnknownName
 from .errors import UnsupportedGradient as UnsupportedGradient
 from .errors import UnsupportedView as UnsupportedView
 from .ops.blocks import BlockTensor as BlockTensor
-from .ops.convolution import PreparedConv2d
+from .ops.images import PreparedConv2d
 from .ops.packed import PackedWeight as PackedWeight
 from .ops.rotary import AxisRange as AxisRange
 from .ops.rotary import RopeTable as RopeTable
@@ -236,7 +236,7 @@ def avg_pool2d(x: Tensor, kernel: _Sizes, stride: _Sizes | None = None, padding:
     Parameters
     ----------
     x
-        'h w c', channels last; more axes in front pass through
+        as in max_pool2d
     kernel
         size of the window: rows and columns, or one number for both
     stride
@@ -502,14 +502,16 @@ def contiguous(x: Tensor) -> Tensor:
     """
     ...
 def conv1d(x: Tensor, w: Tensor, time: _Tags, tap: _Tags, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, causal: bool = False, state: Any = None) -> Tensor:
-    """A window slides along `time`; each place times w, summed over taps and channels. Unlike torch, axes go by name, and there is no bias.
+    """A window slides along `time`; each place times w, summed over taps and channels.
+
+    Unlike torch, axes go by name, and there is no bias.
 
     Parameters
     ----------
     x
         an axis to slide along, one with channels, and any others
     w
-        taps, input channels and output channels; or channels and taps: a filter for each channel
+        taps, inputs and outputs; or channels and taps: a filter for each channel
     time
         axis of x to slide along
     tap
@@ -525,11 +527,13 @@ def conv1d(x: Tensor, w: Tensor, time: _Tags, tap: _Tags, stride: int = 1, paddi
     causal
         windows end at the present: zeros, or the state, before the beginning only
     state
-        with causal: the dilation * (taps - 1) values before x, oldest first; a constant
+        with causal: the dilation * (taps - 1) values before x, oldest first
     """
     ...
 def conv2d(x: Tensor, w: Tensor | PreparedConv2d, bias: Tensor | None = None, stride: _Sizes = 1, padding: _Sizes = 0, groups: int = 1, relu: bool = False) -> Tensor:
-    """A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation.
+    """A window slides over a picture; each place times w, summed over taps and channels.
+
+    Unlike torch, channels come last, and there is no dilation.
 
     Parameters
     ----------
@@ -550,14 +554,16 @@ def conv2d(x: Tensor, w: Tensor | PreparedConv2d, bias: Tensor | None = None, st
     """
     ...
 def conv_transpose1d(x: Tensor, w: Tensor, time: _Tags, tap: _Tags, bias: Tensor | None = None, stride: int = 1, padding: int = 0, output_pad: int = 0) -> Tensor:
-    """Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end.
+    """Every value spread over a window by w; overlaps add up.
+
+    As in torch and ONNX, output_pad gives back rows that padding cut at the end.
 
     Parameters
     ----------
     x
         an axis to spread out, one with channels, and any others
     w
-        input channels, output channels and taps; a packed weight is w.split('kout', 'out tap', tap=3)
+        inputs, outputs, taps; packed: w.split('k', 'out tap', tap=3)
     time
         axis of x
     tap
@@ -569,7 +575,7 @@ def conv_transpose1d(x: Tensor, w: Tensor, time: _Tags, tap: _Tags, bias: Tensor
     padding
         values cut off at both ends
     output_pad
-        rows more at the end, of those that padding cuts; beyond them only the bias
+        rows more at the end, of those cut; beyond them only the bias
     """
     ...
 def copy_of(data: Any, tags: _Tags = (), dtype: _DType | None = None) -> Tensor:
@@ -1558,7 +1564,9 @@ def max(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -
     """
     ...
 def max_pool2d(x: Tensor, kernel: _Sizes, stride: _Sizes | None = None, padding: _Sizes = 0) -> Tensor:
-    """The largest value in each window; the gradient goes to the first of equals. Unlike torch, a NaN loses against any number.
+    """The largest value in each window; the gradient goes to the first of equals.
+
+    Unlike torch, a NaN loses against any number.
 
     Parameters
     ----------
@@ -2738,7 +2746,9 @@ def unbind(x: Tensor, tag: _Tags) -> list[Tensor]:
     """
     ...
 def unfold(x: Tensor, kernel: _Sizes, stride: _Sizes = 1, padding: _Sizes = 0, out: _Tags = 'patch elem') -> Tensor:
-    """What every window sees, one row each; taps row by row, channels fastest. Unlike torch, windows are rows and channels come last.
+    """What every window sees, one row each; taps row by row, channels fastest.
+
+    Unlike torch, windows are rows and channels come last.
 
     Parameters
     ----------

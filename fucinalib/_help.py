@@ -202,7 +202,7 @@ out
 Parameters
 ----------
 x
-    'h w c', channels last; more axes in front pass through
+    as in max_pool2d
 kernel
     size of the window: rows and columns, or one number for both
 stride
@@ -431,14 +431,16 @@ x
     any tags
 """,
     'conv1d':
-"""A window slides along `time`; each place times w, summed over taps and channels. Unlike torch, axes go by name, and there is no bias.
+"""A window slides along `time`; each place times w, summed over taps and channels.
+
+Unlike torch, axes go by name, and there is no bias.
 
 Parameters
 ----------
 x
     an axis to slide along, one with channels, and any others
 w
-    taps, input channels and output channels; or channels and taps: a filter for each channel
+    taps, inputs and outputs; or channels and taps: a filter for each channel
 time
     axis of x to slide along
 tap
@@ -454,10 +456,12 @@ groups
 causal
     windows end at the present: zeros, or the state, before the beginning only
 state
-    with causal: the dilation * (taps - 1) values before x, oldest first; a constant
+    with causal: the dilation * (taps - 1) values before x, oldest first
 """,
     'conv2d':
-"""A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation.
+"""A window slides over a picture; each place times w, summed over taps and channels.
+
+Unlike torch, channels come last, and there is no dilation.
 
 Parameters
 ----------
@@ -477,14 +481,16 @@ relu
     cut at zero
 """,
     'conv_transpose1d':
-"""Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end.
+"""Every value spread over a window by w; overlaps add up.
+
+As in torch and ONNX, output_pad gives back rows that padding cut at the end.
 
 Parameters
 ----------
 x
     an axis to spread out, one with channels, and any others
 w
-    input channels, output channels and taps; a packed weight is w.split('kout', 'out tap', tap=3)
+    inputs, outputs, taps; packed: w.split('k', 'out tap', tap=3)
 time
     axis of x
 tap
@@ -496,7 +502,7 @@ stride
 padding
     values cut off at both ends
 output_pad
-    rows more at the end, of those that padding cuts; beyond them only the bias
+    rows more at the end, of those cut; beyond them only the bias
 """,
     'cos':
 """The cosine of an angle in radians.
@@ -1363,7 +1369,9 @@ empty
     with a mask: the result where nothing is selected (max: -inf, min: inf)
 """,
     'max_pool2d':
-"""The largest value in each window; the gradient goes to the first of equals. Unlike torch, a NaN loses against any number.
+"""The largest value in each window; the gradient goes to the first of equals.
+
+Unlike torch, a NaN loses against any number.
 
 Parameters
 ----------
@@ -2435,7 +2443,9 @@ tag
     axis to take apart
 """,
     'unfold':
-"""What every window sees, one row each; taps row by row, channels fastest. Unlike torch, windows are rows and channels come last.
+"""What every window sees, one row each; taps row by row, channels fastest.
+
+Unlike torch, windows are rows and channels come last.
 
 Parameters
 ----------

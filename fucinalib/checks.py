@@ -15,13 +15,13 @@ from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, Op
                      UnsupportedGradient, UnsupportedView,
                      brief, did_you_mean, fault, is_tagged)
 from .misuse import no_tensor
-from .tags import axis_of, parse
+from .tags import axis_of, parse, unused
 from .tensor import Tensor, wrap
 
 __all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type',
            'axis', 'last', 'axes', 'new_axis', 'rank',
            'leading', 'agrees', 'matches', 'like', 'same_axes', 'rows', 'broadcasts', 'additive', 'vector',
-           'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'count',
+           'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'two', 'count',
            'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
@@ -338,8 +338,9 @@ def _turn_into(n, x, own, alone):
 
 class rank(Check):
     "Tensors or blocks of `least` axes, or up to `most` of them; `as_` shows one."
-    facts = 'least', 'as_', 'most', 'kind', 'hint'
-    most, kind, hint = None, TagError, ''      # hint: what else to tell
+    facts = 'least', 'as_', 'most', 'kind', 'hint', 'new'
+    most, kind = None, TagError
+    hint, new = '', ('one',)        # what else to tell; an axis, and its place, if one is missing
     def test(self, n): return f'{self.least} <= {n}.ndim <= {self.most or self.least}'
     def say(self, n, given):
         x = given[n]
@@ -347,7 +348,8 @@ class rank(Check):
         several = ('no axis', 'one axis', 'two axes', 'three axes', 'four axes')[self.least]
         if self.least <= x.ndim <= most: return
         few = f'{several} or more' if most > self.least else several
-        help = (f"{n}.insert_axis('one') has one more" if x.ndim < self.least
+        added = ', '.join(map(repr, (unused(self.new[0], x.tags), *self.new[1:])))
+        help = (f'{n}.insert_axis({added}) has one more' if x.ndim < self.least
                 else f'Tensor(values, {self.as_!r}); select or merge axes')
         raise fault(self.kind, f'{n} has {few}, and this one {x.ndim}',
                     help=help + f'; {self.hint}' * bool(self.hint), **{n: x})
@@ -654,6 +656,26 @@ class whole(Check):
     def spoil(self, n, given):
         yield OptionTypeError, {n: 1.5}
         if self.least is not None: yield self.kind, {n: self.least - 1}
+
+
+class two(Check):
+    "Whole numbers from `least` for rows and columns: one that stands for both, or two."
+    facts = 'least', 'kind'
+    kind = InvalidShape
+    def test(self, n): return f'type({n}) is int and {n} >= {self.least}'
+    def say(self, n, given):
+        v = given[n]
+        no_gradient(n, v, f'{n}.item() is a number')
+        both = v if isinstance(v, (tuple, list)) else (v, v)
+        if len(both) != 2 or not all(map(is_whole, both)):
+            raise fault(OptionTypeError, f'{n} is {shown(v)}',
+                        help=f'a whole number, or two, rows first: {n}=(2, 1)')
+        if min(map(operator.index, both)) < self.least:
+            raise fault(self.kind, f'{n} is {brief(v, 5000)}', help=f'{n} is at least {self.least}')
+    def spoil(self, n, given):
+        yield OptionTypeError, {n: 1.5}
+        yield OptionTypeError, {n: (1, 1, 1)}
+        yield self.kind, {n: (1, self.least - 1)}
 
 
 class count(whole):

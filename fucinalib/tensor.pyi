@@ -3,7 +3,7 @@ from typing import Any, Literal, Sequence, TypeAlias
 import numpy as np
 from .dtypes import DType
 from .ops.blocks import BlockTensor
-from .ops.convolution import PreparedConv2d
+from .ops.images import PreparedConv2d
 from .ops.packed import PackedWeight
 from .ops.rotary import RopeTable
 from .ops.selection import Routes
@@ -240,7 +240,7 @@ class Tensor:
         Parameters
         ----------
         x
-            'h w c', channels last; more axes in front pass through
+            as in max_pool2d
         kernel
             size of the window: rows and columns, or one number for both
         stride
@@ -442,14 +442,16 @@ class Tensor:
         """
         ...
     def conv1d(self, w: Tensor, time: _Tags, tap: _Tags, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1, causal: bool = False, state: Any = None) -> Tensor:
-        """A window slides along `time`; each place times w, summed over taps and channels. Unlike torch, axes go by name, and there is no bias.
+        """A window slides along `time`; each place times w, summed over taps and channels.
+
+        Unlike torch, axes go by name, and there is no bias.
 
         Parameters
         ----------
         x
             an axis to slide along, one with channels, and any others
         w
-            taps, input channels and output channels; or channels and taps: a filter for each channel
+            taps, inputs and outputs; or channels and taps: a filter for each channel
         time
             axis of x to slide along
         tap
@@ -465,11 +467,13 @@ class Tensor:
         causal
             windows end at the present: zeros, or the state, before the beginning only
         state
-            with causal: the dilation * (taps - 1) values before x, oldest first; a constant
+            with causal: the dilation * (taps - 1) values before x, oldest first
         """
         ...
     def conv2d(self, w: Tensor | PreparedConv2d, bias: Tensor | None = None, stride: _Sizes = 1, padding: _Sizes = 0, groups: int = 1, relu: bool = False) -> Tensor:
-        """A window slides over a picture; each place times w, summed over taps and channels. Unlike torch, channels come last, and there is no dilation.
+        """A window slides over a picture; each place times w, summed over taps and channels.
+
+        Unlike torch, channels come last, and there is no dilation.
 
         Parameters
         ----------
@@ -490,14 +494,16 @@ class Tensor:
         """
         ...
     def conv_transpose1d(self, w: Tensor, time: _Tags, tap: _Tags, bias: Tensor | None = None, stride: int = 1, padding: int = 0, output_pad: int = 0) -> Tensor:
-        """Every value spread over a window by w; overlaps add up. As in torch and ONNX, output_pad gives back rows that padding cut at the end.
+        """Every value spread over a window by w; overlaps add up.
+
+        As in torch and ONNX, output_pad gives back rows that padding cut at the end.
 
         Parameters
         ----------
         x
             an axis to spread out, one with channels, and any others
         w
-            input channels, output channels and taps; a packed weight is w.split('kout', 'out tap', tap=3)
+            inputs, outputs, taps; packed: w.split('k', 'out tap', tap=3)
         time
             axis of x
         tap
@@ -509,7 +515,7 @@ class Tensor:
         padding
             values cut off at both ends
         output_pad
-            rows more at the end, of those that padding cuts; beyond them only the bias
+            rows more at the end, of those cut; beyond them only the bias
         """
         ...
     @staticmethod
@@ -1331,7 +1337,9 @@ class Tensor:
         """
         ...
     def max_pool2d(self, kernel: _Sizes, stride: _Sizes | None = None, padding: _Sizes = 0) -> Tensor:
-        """The largest value in each window; the gradient goes to the first of equals. Unlike torch, a NaN loses against any number.
+        """The largest value in each window; the gradient goes to the first of equals.
+
+        Unlike torch, a NaN loses against any number.
 
         Parameters
         ----------
@@ -2353,7 +2361,9 @@ class Tensor:
         """
         ...
     def unfold(self, kernel: _Sizes, stride: _Sizes = 1, padding: _Sizes = 0, out: _Tags = 'patch elem') -> Tensor:
-        """What every window sees, one row each; taps row by row, channels fastest. Unlike torch, windows are rows and channels come last.
+        """What every window sees, one row each; taps row by row, channels fastest.
+
+        Unlike torch, windows are rows and channels come last.
 
         Parameters
         ----------

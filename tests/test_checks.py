@@ -7,7 +7,8 @@ import fucinalib as fl
 from fucinalib.autograd import Sample, facts, op, registry
 from fucinalib.checks import (additive, agrees, axes, axis, broadcasts, constant, count, flag,
                               integral, last, leading, like, logical, matches, meets, new_axis, number,
-                              one_of, positions, rank, real, rows, same_axes, single, together, vector, whole)
+                              one_of, positions, rank, real, rows, same_axes, single, together, two,
+                              vector, whole)
 from fucinalib.tensor import Tensor
 
 
@@ -226,6 +227,46 @@ def test_a_word_may_be_asked_inside():
     whole('n', 1, 3).ask(dict(n=2))
     axes('q', 'seq d', alone=False).ask(dict(q=Q()))
     with pytest.raises(fl.InvalidShape, match='n is 4'): whole('n', 1, 3).ask(dict(n=4))
+
+
+@pytest.fixture
+def slider():
+    "An operation on pictures with sizes for rows and columns."
+    @op('probe', attach=False, needs=[rank('x', 3, 'h w c', 8, new=('c', -1)), two('size', 1),
+                                      two('step', 0, fl.ShapeMismatch)])
+    def slider_(x:Tensor, size, step=None)->Tensor:
+        "x, if all is well."
+        return x.data.copy(), x.tags, (lambda g: g,)
+    facts(slider_, samples=[Sample('h=2 w=2 c=1', 2, (0, 3))])
+    yield slider_
+    del registry['slider_']
+
+
+SIZES = [
+    (fl.TagError, dict(x=X()), 'slider_: x has three axes or more, and this one 2',
+     "x.insert_axis('c', -1) has one more"),
+    (fl.TagError, dict(x=X().rename('c w')), 'slider_: x has three axes or more, and this',
+     "x.insert_axis('c2', -1)"),
+    (fl.OptionTypeError, dict(size=1.5), 'slider_: size is 1.5', 'a whole number, or two, rows first: size=(2, 1)'),
+    (fl.OptionTypeError, dict(size=(1, True)), 'slider_: size is (1, True)', 'or two'),
+    (fl.OptionTypeError, dict(size=[1, 2, 3]), 'slider_: size is a list', 'or two'),
+    (fl.OptionTypeError, dict(size='2'), "slider_: size is '2'", 'or two'),
+    (fl.InvalidShape, dict(size=(3, 0)), 'slider_: size is (3, 0)', 'size is at least 1'),
+    (fl.ShapeMismatch, dict(step=-1), 'slider_: step is -1', 'step is at least 0'),
+    (fl.UnsupportedGradient, dict(size=Tensor(2., requires_grad=True)),
+     'slider_ passes no gradient to its size', 'size.item()'),
+]
+
+@pytest.mark.parametrize('kind,bad,head,help', SIZES, ids=[h for *_, h, _ in SIZES])
+def test_rows_and_columns(slider, kind, bad, head, help):
+    "One number for both or two, of any whole kind."
+    picture = fl.ones('h w c', (2, 2, 1))
+    for size in (1, (2, 1), [1, np.int64(3)], np.int8(2)): slider(picture, size, size)
+    with pytest.raises(kind) as e: slider(**dict(x=picture, size=1) | bad)
+    assert str(e.value).startswith(head) and help in str(e.value).split('\n  help: ')[1]
+    kinds = [kind for kind, call in slider.op.mistakes if pytest.raises(kind, call, slider)]
+    words = [fl.OptionTypeError] * 2
+    assert kinds == [fl.TagError, *words, fl.InvalidShape, *words, fl.ShapeMismatch]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 import fucinalib as fl
 from fucinalib.errors import *
-from fucinalib.ops import convolution as conv
+from fucinalib.ops import convolution as conv, images
 
 C = lambda data, tags, dtype=None: fl.Tensor(np.asarray(data, 'f4') if dtype is None else data, tags, dtype)
 rng = lambda seed: np.random.default_rng(seed)
@@ -207,7 +207,7 @@ def test_tiles_agree_with_windows(n, h, w, c, o, padding, backend, monkeypatch):
         y.backward(rng(3).standard_normal(y.shape).astype(y.dtype.np))
         return [y.data, p.grad.data, q.grad.data, r.grad.data]
     calls = []
-    monkeypatch.setattr(conv, 'by_tiles', lambda *a, by=conv.by_tiles: calls.append(1) or by(*a))
+    monkeypatch.setattr(images, 'by_tiles', lambda *a, by=images.by_tiles: calls.append(1) or by(*a))
     with fl.use_backend(backend):
         for got, want in zip(run('f32'), run('f64')):
             np.testing.assert_allclose(got, want, rtol=0, atol=3e-6 * np.abs(want).max())

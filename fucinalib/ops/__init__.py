@@ -2,4 +2,4 @@
 fills the registry."""
 from . import construction, pointwise, unary, gated, elemental, masks, reductions, scans, contraction
 from . import views, copies, indexing, selection, softmax, losses, norms, rotary, attention
-from . import convolution, numbers, packed, blocks
+from . import windows, convolution, images, numbers, packed, blocks

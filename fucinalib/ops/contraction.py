@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['CALL', 'CALLS', 'SMALL', 'MANY', 'ROWS', 'pair', 'Groups', 'groups', 'Clash', 'linked', 'suits', 'size_clash',
-           'dot_tags', 'joins', 'dot', 'matmul_operator', 'add_dot', 'thinned', 'two', 'as_chain', 'many', 'einsum',
-           'fuse', 'fits', 'layouts', 'View', 'view', 'cheapest', 'reader', 'runner', 'which', 'lanewise', 'special',
-           'Plan', 'plan', 'contract', 'by_type', 'largest', 'record']
+           'dot_tags', 'joins', 'dot', 'matmul_operator', 'add_dot', 'thinned', 'as_chain', 'many', 'einsum', 'fuse',
+           'fits', 'layouts', 'View', 'view', 'cheapest', 'reader', 'runner', 'which', 'lanewise', 'special', 'Plan',
+           'plan', 'contract', 'by_type', 'largest', 'record']
 
 # %% ../../nbs/14_contraction.ipynb #709d61c8
 from functools import lru_cache
@@ -159,7 +159,7 @@ def thinned(x, other, out):
     return total(a, spare), tuple([t for i, t in enumerate(tags) if i not in spare]), lambda g: np.broadcast_to(np.expand_dims(g, spare), shape)
 
 # %% ../../nbs/14_contraction.ipynb #a71a5969
-def two(x, w, out):
+def _contract_two(x, w, out):
     "Array, tags and rules of x.einsum(w, out)."
     (a, p, grow_x), (b, q, grow_w) = thinned(x, w.tags, out), thinned(w, x.tags, out)
     if p == x.tags and q == w.tags: return linked('einsum', x, w, out)
@@ -213,7 +213,7 @@ def einsum(x:Tensor,  # any tags; or the tags of the result, when tensors follow
           )->Tensor:
     "Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...)."
     if isinstance(x, (str, tuple, list)): return many(x, (w, *rest))
-    if len(rest) == 1 and not isinstance(rest[0], Tensor): return two(x, w, _read_result(rest[0], (x, w)))
+    if len(rest) == 1 and not isinstance(rest[0], Tensor): return _contract_two(x, w, _read_result(rest[0], (x, w)))
     raise fault(OptionError, 'needs the tags of the result', help="x.einsum(w, 'i j'), or einsum('i j', x, w, ...) for more tensors")
 
 # %% ../../nbs/14_contraction.ipynb #66933482
