@@ -253,6 +253,16 @@ def test_library_error_inside_the_answer_keeps_its_own_words():
     v = ask(leak, (X, .1))(lambda x, s: Tensor(x.data, 'row'))
     assert 'your code raised InvalidShape' in repr(v) and 'name every axis' in str(v)
 
+def test_a_fault_of_a_rule_leaves_room_for_the_hint():
+    "It says itself what is wrong; how the exercise calls the answer would be no help"
+    @fl.custom_vjp
+    def right(x:Tensor): return x.data.sum(), (), (lambda g: np.broadcast_to(g, x.shape),)
+    @fl.custom_vjp
+    def unfolded(x:Tensor): return x.data.sum(), (), (lambda g: g,)
+    exercise('1.1', 'Spread', reference=right, grad=True, inputs=[(Tensor([1., 2.], 'd'),)], hints=('spread it',))
+    v = check('1.1', unfolded)
+    assert 'backward raised GradientShapeMismatch' in repr(v) and "help: hint('1.1')" in str(v)
+
 def test_wrong_number_of_parameters():
     def mine(x): return x
     v = ask(leak, (X, .1))(mine)

@@ -221,9 +221,10 @@ def raised(error, answer, names, must=None, what='your code raised'):
     in_cell = lambda name: name == own or 'ipykernel_' in name or name.startswith('<ipython')
     mine = [f for f in traceback.extract_tb(error.__traceback__) if in_cell(f.filename)]
     instead = f' instead of {must.__name__}' if must else ''
+    asked = f'the exercise calls {getattr(answer, "__name__", "mine")}({", ".join(names)})'
     return Fault(f'{what} {type(error).__name__}{instead}', says=str(error),
                  line=f'{mine[-1].line}   (line {mine[-1].lineno})' if mine else '',
-                 help='' if mine else f'the exercise calls {getattr(answer, "__name__", "mine")}({", ".join(names)})')
+                 help='' if mine or isinstance(error, FucinaError) else asked)     # ours says itself what to do
 
 
 # ---- what a learner calls ----
