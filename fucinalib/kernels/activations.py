@@ -1,10 +1,8 @@
-"""Functions that step or bend softly, and their gradients: g is the gradient of the result y, the gradient of x comes out."""
+"""Functions made of an exponential, which step or bend softly: sigmoid, tanh, elu, gelu and theirs. And their
+gradients: g is the gradient of the result y, the gradient of x comes out."""
 import functools
 import numpy as np
-from .unary import costly, each
-
-
-def soft(f): return each(f, 1 << 7)       # NumPy makes many passes
+from .forms import costly, one_pass, soft
 
 
 # soft steps; with e = exp(-|x|) nothing overflows on either side
@@ -13,14 +11,14 @@ def logistic(x):
     "s = 1 / (1 + exp(-x)), and its slope s (1 - s) without the cancellation in 1 - s."
     e = np.exp(-np.abs(x))
     r = 1 / (1 + e)
-    return np.exp(np.minimum(x, 0)) * r, e * r * r      # e r below 0, r above; a choice would cost more than the second exponential
+    return np.exp(np.minimum(x, 0)) * r, e * r * r      # e r below 0, r above; a choice would cost more than this exp
 
 @soft
 def sigmoid(x):
     "1 / (1 + exp(-x))."
     return logistic(x)[0]
 
-@each
+@one_pass
 def sigmoid_backward(g, y):
     "g y (1 - y)."
     return np.multiply(g, np.multiply(y, 1 - y))
@@ -63,7 +61,7 @@ def tanh(x):
     "The hyperbolic tangent."
     return np.tanh(x)
 
-@each
+@one_pass
 def tanh_backward(g, y):
     "g (1 - y**2)."
     return np.multiply(g, 1 - np.multiply(y, y))
@@ -73,7 +71,7 @@ def softcap(x, cap):
     "cap tanh(x / cap)."
     return np.multiply(np.tanh(np.divide(x, cap)), cap)
 
-@each
+@one_pass
 def softcap_backward(g, y, cap):
     "g (1 - (y / cap)**2)."
     return np.multiply(g, 1 - np.square(np.divide(y, cap)))
@@ -114,12 +112,13 @@ def fast_tanh_backward(g, x):
 
 # gelu: x times the probability that a standard normal number is below x
 
-# The upper tail of the normal distribution is exp(-x**2/2) / (1 + x/4) times a smooth function of s = 1 / (1 + x/4), for all x >= 0.
-# These are its Chebyshev coefficients in 2 s - 1: all of them for f64, ten for f32.
-TAIL = (.24261280114151914, .18792720420989263, .05554838891881276, .012129438315111522, .0017314801240606201, 8.0149618599537488e-05,
-        -2.5136847908026696e-05, -4.7258422549267409e-06, 2.5258922136865776e-07, 1.536333687349456e-07, -8.4525503001729391e-10,
-        -5.1716270154357085e-09, -2.8206509081173766e-11, 1.9435038070971736e-10, -2.4853560478511769e-12, -7.936207374645757e-12,
-        4.6062017111762351e-13, 3.2821541166777414e-13, -4.3538406631637034e-14, -1.226818507926106e-14, 3.2328460815413941e-15,
+# The upper tail of the normal distribution is exp(-x**2/2) / (1 + x/4) times a smooth function of s = 1 / (1 + x/4),
+# for all x >= 0. These are its Chebyshev coefficients in 2 s - 1: all of them for f64, ten for f32.
+TAIL = (.24261280114151914, .18792720420989263, .05554838891881276, .012129438315111522, .0017314801240606201,
+        8.0149618599537488e-05, -2.5136847908026696e-05, -4.7258422549267409e-06, 2.5258922136865776e-07,
+        1.536333687349456e-07, -8.4525503001729391e-10, -5.1716270154357085e-09, -2.8206509081173766e-11,
+        1.9435038070971736e-10, -2.4853560478511769e-12, -7.936207374645757e-12, 4.6062017111762351e-13,
+        3.2821541166777414e-13, -4.3538406631637034e-14, -1.226818507926106e-14, 3.2328460815413941e-15,
         3.0451658804315853e-16, -2.0130368431552333e-16, 7.1512353606540528e-18)
 
 def normal(x):

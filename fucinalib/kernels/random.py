@@ -5,10 +5,10 @@ The mixing function is SplitMix64 (Steele, Lea and Flood 2014). Values are a pro
 from functools import lru_cache
 import numpy as np
 from .dispatch import kernel
+from .forms import pieces
 from ..dtypes import rounded
 
 STEP, MIX1, MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-CHUNK = 1 << 14     # values made at a time, so that temporaries stay in cache
 
 
 def bits(seed, index):
@@ -25,11 +25,6 @@ def bits(seed, index):
 def unit(z):
     "Bits as float64 in [0, 1), 53 of them used."
     return (z >> np.uint64(11)).astype('f8') * 2.0**-53
-
-
-def pieces(n):
-    "Slices of CHUNK that cover range(n)."
-    return [slice(lo, min(n, lo + CHUNK)) for lo in range(0, n, CHUNK)]
 
 
 def counters(s): return np.arange(s.start, s.stop, dtype='u8')

@@ -1,28 +1,28 @@
 """Many numbers become one: sums, largest and smallest, along the last axis or a middle one, and the way back.
 
 `_last` kernels see (rows, n) and give (rows,); `_mid` kernels see (outer, n, inner) and give (outer, inner).
-`sum`, `max` and `min` below bring any array and any axes into that form. A sum is added up in blocks, so that its error does not
-grow with its length, and never in an order that depends on the number of threads.
+`sum`, `max` and `min` below bring any array and any axes into that form. A sum is added up in blocks, so that its
+error does not grow with its length, and never in an order that depends on the number of threads.
 """
 from math import prod
 import builtins
 import numpy as np
 from .dispatch import kernel
+from .forms import along, kept
 
 BLOCK = 128
 
 
-def rows(x): return [(x.shape[:1], x.dtype)]
-def planes(x): return [((x.shape[0], x.shape[2]), x.dtype)]
-def ranked(out): return lambda x: [*out(x), (out(x)[0][0], np.int64)]
+def sums(x): return [(kept(x), x.dtype)]
+def ranked(x, *rest): return [(kept(x), x.dtype), (kept(x), np.int64)]
 
 
-@kernel(out=rows)
+@kernel(out=sums)
 def sum_last(x):
     "Sums of the rows."
     return np.add.reduce(x, axis=1)
 
-@kernel(out=planes)
+@kernel(out=sums)
 def sum_mid(x):
     "Sums along the middle axis, in blocks of 128."
     outer, n, inner = x.shape
@@ -38,36 +38,20 @@ def extremum(x, axis, fold):
     v = fold(x, axis=axis)
     return v, np.argmax(x == np.expand_dims(v, axis), axis=axis)
 
-@kernel(out=ranked(rows))
-def max_last(x):
-    "The largest of each row and where it is first; NaN never wins, a row of NaN gives NaN and 0."
+@along('max_{}', out=ranked)
+def largest(x):
+    "The largest along {} and where it is first; NaN never wins, NaN alone gives NaN and 0."
     return extremum(x, 1, np.fmax.reduce)
 
-@kernel(out=ranked(rows))
-def min_last(x):
-    "The smallest of each row and where it is first; NaN never wins, a row of NaN gives NaN and 0."
-    return extremum(x, 1, np.fmin.reduce)
-
-@kernel(out=ranked(planes))
-def max_mid(x):
-    "The largest along the middle axis and where it is first; NaN never wins."
-    return extremum(x, 1, np.fmax.reduce)
-
-@kernel(out=ranked(planes))
-def min_mid(x):
-    "The smallest along the middle axis and where it is first; NaN never wins."
+@along('min_{}', out=ranked)
+def smallest(x):
+    "The smallest along {} and where it is first; NaN never wins, NaN alone gives NaN and 0."
     return extremum(x, 1, np.fmin.reduce)
 
 
-@kernel(inplace=(0,))
-def spread_last_(y, g):
-    "y[i, :] = g[i]: the way back from (rows,) to (rows, n)."
-    y[...] = g[:, None]
-    return y
-
-@kernel(inplace=(0,))
-def spread_mid_(y, g):
-    "y[i, :, j] = g[i, j]: the way back from (outer, inner) to (outer, n, inner)."
+@along('spread_{}_', inplace=(0,))
+def repeat(y, g):
+    "g repeated along {} into y: the way back of a sum."
     y[...] = g[:, None]
     return y
 
@@ -75,7 +59,7 @@ def spread_mid_(y, g):
 # any array, any axes
 
 def in_memory_order(x, axes):
-    "A view of x whose axes lie as in memory, and `axes` and the remaining ones there, the latter in the order they had."
+    "A view of x whose axes lie as in memory; where `axes` and the remaining ones are there, the latter in their order."
     order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))
     place = {axis: i for i, axis in enumerate(order)}
     return x.transpose(order), sorted(place[i] for i in axes), [place[i] for i in range(x.ndim) if i not in axes]
@@ -115,7 +99,8 @@ def sum(x, axes):
     "Sum over the axes (a tuple of positions); whole numbers and truth values in int64, f16 in f32."
     if x.dtype.kind in 'iub': return np.asarray(np.add.reduce(x, axis=tuple(axes), dtype=np.int64))
     if x.dtype.itemsize == 2: x = x.astype(np.float32)
-    if not sum_last.kernel.pays(x.size) and prod([x.shape[i] for i in axes]) <= BLOCK: return np.asarray(np.add.reduce(x, axis=tuple(axes)))
+    if not sum_last.kernel.pays(x.size) and prod([x.shape[i] for i in axes]) <= BLOCK:
+        return np.asarray(np.add.reduce(x, axis=tuple(axes)))
     return reduce(x, axes, sum_last, sum_columns)
 
 
@@ -134,28 +119,30 @@ def split(x, axis):
     return x.reshape(prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1:])), x.shape[:axis] + x.shape[axis + 1:]
 
 
-def best(x, axis, last, mid):
+def ranked_along(f, x, axis):
     flat, shape = split(x, axis)
-    v, at = last(flat[:, :, 0]) if flat.shape[2] == 1 else mid(flat)
+    v, at = f(flat[:, :, 0] if flat.shape[2] == 1 else flat)
     return v.reshape(shape), at.reshape(shape)
 
 
 def max(x, axis):
     "The largest along one axis and its first place; NaN never wins, a lane of NaN gives NaN and 0."
-    return best(x, axis, max_last, max_mid)
+    return ranked_along(largest, x, axis)
 
 
 def min(x, axis):
     "The smallest along one axis and its first place; NaN never wins, a lane of NaN gives NaN and 0."
-    return best(x, axis, min_last, min_mid)
+    return ranked_along(smallest, x, axis)
 
 
 def spread(g, axes, shape):
-    "The gradient of a sum: `g` repeated along the axes that went away, as an array of its own. One run of axes; others through views."
+    """The gradient of a sum: `g` repeated along the axes that went away, as an array of its own.
+
+    Axes that are not neighbours go through views."""
     found = runs(sorted(axes))
     if len(found) != 1: return np.ascontiguousarray(np.broadcast_to(np.expand_dims(g, tuple(axes)), shape))
     (lo, hi), y = found[0], np.empty(shape, g.dtype)
     outer, n, inner = prod(shape[:lo]), prod(shape[lo:hi]), prod(shape[hi:])
-    if inner == 1: spread_last_(y.reshape(outer, n), g.reshape(outer))
-    else: spread_mid_(y.reshape(outer, n, inner), g.reshape(outer, inner))
+    if inner == 1: repeat(y.reshape(outer, n), g.reshape(outer))
+    else: repeat(y.reshape(outer, n, inner), g.reshape(outer, inner))
     return y

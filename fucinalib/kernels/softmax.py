@@ -1,6 +1,8 @@
-"""Scores become shares, row by row (rows, n), or along a middle axis (outer, n, inner). g is the gradient of the result, y the result."""
+"""Scores become shares, row by row (rows, n), or along a middle axis (outer, n, inner). g is the gradient of the
+result, y the result."""
 import numpy as np
 from .dispatch import kernel
+from .forms import along
 from .reductions import sum_last, sum_mid
 
 FEW = 1 << 7        # below so many numbers NumPy is as fast
@@ -15,56 +17,30 @@ def raised(x, m):
     y = x - m
     return np.exp(y, out=y if y.dtype.kind == 'f' else None)      # of whole numbers it is real
 
-def shares(x):
+@along(floor=FEW)
+def softmax(x):
+    "exp(x) / sum exp(x) along {}; -inf alone gives NaN."
     y = raised(x, top(x))
     y /= added(y)
     return y
 
-def log_shares(x):
+@along('softmax_{}_backward', floor=FEW)
+def softmax_backward(g, y):
+    "y (g - sum g y) along {}."
+    return y * (g - added(g * y))
+
+@along(floor=FEW)
+def log_softmax(x):
+    "x - log sum exp(x) along {}; -inf alone gives NaN; inf gives NaN, and -inf beside it."
     d = x - guarded(top(x))
     d -= np.log(added(np.exp(d)))
     return d
 
-
-@kernel(floor=FEW)
-def softmax_last(x):
-    "exp(x) / sum exp(x) of each row; a row of -inf gives NaN."
-    return shares(x)
-
-@kernel(floor=FEW)
-def softmax_mid(x):
-    "As softmax_last, along the middle axis."
-    return shares(x)
-
-@kernel(floor=FEW)
-def softmax_last_backward(g, y):
-    "y (g - sum g y)."
-    return y * (g - added(g * y))
-
-@kernel(floor=FEW)
-def softmax_mid_backward(g, y):
-    "As softmax_last_backward, along the middle axis."
-    return y * (g - added(g * y))
-
-@kernel(floor=FEW)
-def log_softmax_last(x):
-    "x - log sum exp(x) of each row; a row of -inf gives NaN; inf gives NaN, and -inf beside it."
-    return log_shares(x)
-
-@kernel(floor=FEW)
-def log_softmax_mid(x):
-    "As log_softmax_last, along the middle axis."
-    return log_shares(x)
-
-@kernel(floor=FEW)
-def log_softmax_last_backward(g, y):
-    "g - exp(y) sum g."
+@along('log_softmax_{}_backward', floor=FEW)
+def log_softmax_backward(g, y):
+    "g - exp(y) sum g along {}."
     return g - np.exp(y) * added(g)
 
-@kernel(floor=FEW)
-def log_softmax_mid_backward(g, y):
-    "As log_softmax_last_backward, along the middle axis."
-    return g - np.exp(y) * added(g)
 
 @kernel(floor=FEW, out=lambda x: [(x.shape[:1], x.dtype)])
 def logsumexp_last(x):
@@ -81,8 +57,9 @@ def logsumexp_last_backward(x, y, g):
 
 @kernel(floor=FEW)
 def softmax_scores(x, scale, mask, at, slope, sink, limit):
-    """Shares of the first limit[i] numbers of scale x[i] + slope[i] mask[at[i]], and of one more score sink[i] that is not returned. The rest is 0.
+    """Shares of the first limit[i] numbers of scale x[i] + slope[i] mask[at[i]], and of one more score sink[i].
 
+    The share of the sink is not returned. What is behind the limit is 0.
     Without a mask every at[i] is -1, without a sink it is -inf."""
     z, n = x * x.dtype.type(scale), x.shape[1]
     if at[0] >= 0: z += slope[:, None] * mask[at]

@@ -1,30 +1,9 @@
-"""Functions of one number, and their gradients: g is the gradient of the result y, the gradient of x comes out."""
-import functools
+"""Functions of one number that NumPy has, or that choose between two: powers, waves, kinks, steps. And their gradients:
+g is the gradient of the result y, the gradient of x comes out. What is made of an exponential is in activations."""
 import numpy as np
 from .dispatch import kernel
-from .random import CHUNK as PIECE, bits, counters, pieces
-
-
-def by_pieces(f, outputs=1):
-    "A function of arrays of one shape, on pieces whose temporaries stay in cache."
-    @functools.wraps(f)
-    def twin(x, *rest):
-        if x.size <= PIECE: return f(x, *rest)
-        flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in (x, *rest)]
-        ys = [np.empty(x.size, x.dtype) for _ in range(outputs)]
-        for s in pieces(x.size):
-            part = f(*[a[s] if isinstance(a, np.ndarray) else a for a in flat])
-            for y, p in zip(ys, part if outputs > 1 else (part,)): y[s] = p
-        ys = [y.reshape(x.shape) for y in ys]
-        return ys[0] if outputs == 1 else tuple(ys)
-    return twin
-
-def each(f, floor=1 << 14):
-    "A kernel that goes value by value."
-    return kernel(flat=True, floor=floor)(by_pieces(f))
-
-def costly(f): return each(f, 1 << 11)      # more than a memory access per value
-def branching(f): return each(f, 1 << 10)   # NumPy makes a mask first
+from .forms import branching, costly, one_pass, pieces
+from .random import bits, counters
 
 
 # powers, exponentials, waves
@@ -49,12 +28,12 @@ def log1p_backward(g, x):
     "g / (1 + x)."
     return np.divide(g, 1 + x)
 
-@each
+@one_pass
 def sqrt(x):
     "The square root; NaN below 0."
     return np.sqrt(x)
 
-@each
+@one_pass
 def sqrt_backward(g, y):
     "g / (2 y)."
     return np.divide(np.multiply(g, .5), y)
@@ -69,17 +48,17 @@ def rsqrt_backward(g, x):
     "-g / (2 x sqrt(x))."
     return np.divide(np.multiply(g, -.5), np.multiply(x, np.sqrt(x)))
 
-@each
+@one_pass
 def reciprocal(x):
     "1 / x."
     return np.divide(1, x)
 
-@each
+@one_pass
 def reciprocal_backward(g, y):
     "-g y**2."
     return np.negative(np.multiply(g, np.multiply(y, y)))
 
-@each
+@one_pass
 def square_backward(g, x):
     "2 g x."
     return np.multiply(g, np.multiply(x, 2))
@@ -107,7 +86,7 @@ def cos_backward(g, x):
 
 # kinks and steps; these take integers too
 
-@each
+@one_pass
 def relu(x):
     "The larger of x and 0; NaN stays."
     return np.maximum(x, x.dtype.type(0))
@@ -127,7 +106,7 @@ def leaky_relu_backward(g, x, slope):
     "g above 0, slope g elsewhere."
     return np.where(x > 0, g, np.multiply(g, g.dtype.type(slope)))
 
-@each
+@one_pass
 def clamp(x, low, high):
     "x moved into [low, high]; NaN stays."
     return np.clip(x, x.dtype.type(low), x.dtype.type(high))
@@ -137,17 +116,17 @@ def clamp_backward(g, x, low, high):
     "g where x is in [low, high], its bounds included, else 0."
     return np.where((x >= x.dtype.type(low)) & (x <= x.dtype.type(high)), g, g.dtype.type(0))
 
-@each
+@one_pass
 def abs(x):
     "The distance from 0."
     return np.abs(x)
 
-@each
+@one_pass
 def abs_backward(g, x):
     "g with the sign of x, 0 at 0."
     return np.multiply(g, np.sign(x))
 
-@each
+@one_pass
 def neg(x):
     "-x."
     return np.negative(x)
@@ -159,17 +138,17 @@ def sign(x):
     if x.dtype.kind == 'u': return np.where(x > 0, one, x)
     return np.where(x > 0, one, np.where(x < 0, -one, x))
 
-@each
+@one_pass
 def floor(x):
     "The largest whole number not above x."
     return np.floor(x)
 
-@each
+@one_pass
 def ceil(x):
     "The smallest whole number not below x."
     return np.ceil(x)
 
-@each
+@one_pass
 def round(x):
     "The nearest whole number, the even one at a tie."
     return np.rint(x)
@@ -183,6 +162,6 @@ def dropout(x, seed, limit, scale):
     y = np.empty(x.size, x.dtype)
     flat = x.reshape(-1)
     for s in pieces(x.size):
-        y[s] = np.where(bits(seed, counters(s)) >> np.uint64(11) < limit.view('u8'),
-                        flat[s] * x.dtype.type(scale), x.dtype.type(0))
+        stays = bits(seed, counters(s)) >> np.uint64(11) < limit.view('u8')
+        y[s] = np.where(stays, flat[s] * x.dtype.type(scale), x.dtype.type(0))
     return y.reshape(x.shape)
