@@ -110,6 +110,12 @@ def drawn(op):
     return made.get('text/html') or inline_svg(made['image/svg+xml'])
 
 
+@page('an-op', 'An op, step by step')
+def an_op():
+    "tests/test_an_op.py takes its steps."
+    return (ROOT/'docs'/'an-op.md').read_text()
+
+
 @page('op-table', 'Table of operations')
 def op_table():
     from fucinalib.registry_table import row
