@@ -18,7 +18,8 @@ def steps():
 
 
 def put(home, where, code):
-    "Do what a block says: `file, at the end`, `file, a line after `...`` or `file, a new cell after the one with `...``."
+    """Do what a block says: `file, at the end`, `file, a line after `...`` or `file, a new cell
+    after the one with `...``."""
     name, place = where.split(', ', 1)
     path, anchor = home/name, re.search('`(.+)`', place)
     if place == 'at the end': return path.write_text(f'{path.read_text()}\n{code}')
