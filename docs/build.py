@@ -106,9 +106,16 @@ def inline_svg(svg):
 
 def prepare(nb, folder, name):
     "nbdev's conventions -> MyST-NB's; adds the line that says where this page comes from."
+    import fucinalib as fl
     cells, mod = [], module(nb)
-    for c in nb['cells']:
+    marks = {}      # cell -> the operations it defines, which the API pages link to
+    for op, i in defining(nb).items() if mod else ():
+        if op in fl.registry: marks.setdefault(i, []).append(op)
+    for i, c in enumerate(nb['cells']):
         if c['cell_type'] == 'raw': continue
+        if i in marks:
+            spans = ''.join(f'<span id="def-{op}" class="mark"></span>' for op in marks[i])
+            cells.append(dict(cell_type='markdown', metadata={}, source=spans))
         if c['cell_type'] == 'code':
             ds = directives(c)
             tags = {TAGS[k] for d in ds for k in (d, d.split()[0].rstrip(':')) if k in TAGS}
@@ -186,9 +193,23 @@ def fetch_assets():
 # ---- pages
 def write(path, text): path.parent.mkdir(parents=True, exist_ok=True); path.write_text(text)
 
-def api_pages(chapters):
+def defining(nb):
+    "Name -> index of the cell of a chapter that defines it in the library."
+    import api
+    found = {}
+    for i, c in enumerate(nb['cells']):
+        if c['cell_type'] == 'code' and any(d.split()[0] in ('export', 'exporti', 'exports') for d in directives(c)):
+            for name in api.names_in(source(c)): found.setdefault(name, i)
+    return found
+
+def api_pages(chapters, books):
     "One page per module for the public names; returns the page names in reading order."
+    import api
     import fucinalib as fl
+    names = {module(nb): set(defining(nb)) for *_, nb in books}
+    title_of = lambda f, s, t: f'Source in chapter {n}, {t}' if (n := number(f, s)) else f'Source in {t}'
+    places = {o.name: (f'{f}/{s}', title_of(f, s, t)) for o in fl.registry.values() for f, s, t, m in chapters
+              if f'fucinalib.{m}' == o.module and o.name in names[m]}
     ops = set(getattr(fl, 'registry', {}))
     groups = {}
     for n in sorted({*getattr(fl, '__all__', []), *ops}):  # __all__ leaves out sum, max and other names of Python's own
@@ -206,10 +227,12 @@ def api_pages(chapters):
         doc = (getattr(sys.modules.get(full), '__doc__', None) or '').strip().split('\n')[0]
         text = [full, '='*len(full), '', doc, '']
         if m in told: text += [f':doc:`/{told[m][0]}/{told[m][1]}` is the source of this module and explains it.', '']
-        if example := next((n for n, _ in names if n in ops), None):
-            text += [f'An operation is also a method of its first operand: ``fl.{example}(x, '
-                     f'...)`` is ``x.{example}(...)``.',
-                     '']
+        methods = [n for n, _ in names if n in ops and fl.registry[n].attach]
+        functions = [f'``{n}``' for n, _ in names if n in ops and n not in methods]
+        if methods:
+            but = f', but {" and ".join(functions)} {"is" if len(functions) == 1 else "are"} not' if functions else ''
+            text += [f'An operation is also a method of its first operand{but}: ``fl.{methods[0]}(x, ...)`` is '
+                     f'``x.{methods[0]}(...)``.', '']
         if any(n == 'Tensor' for n, _ in names):
             text += ['A tensor has every operation as a method too: :doc:`/appendix/op-table` lists them.', '']
         text += ['.. currentmodule:: fucinalib', '', '.. autosummary::', '   :nosignatures:', '']
@@ -219,7 +242,10 @@ def api_pages(chapters):
                 skip = ', '.join(sorted(k for k in vars(o) if k in ops or k.startswith('_')))
                 text += [f'.. autoclass:: {n}', '   :members:'] + ([f'   :exclude-members: {skip}']
                                                                    if skip else []) + ['']
-            else: text += [f'.. autofunction:: {n}', '']
+            else:
+                text += [f'.. autofunction:: {n}', '']
+                under = api.described(fl.registry[n], places.get(n)) if n in ops else []
+                text += ['   ' * bool(line) + line for line in under]
         write(SRC/'api'/f'{m.replace(".", "_")}.rst', '\n'.join(text))
         names_of = ' '.join(f'{{py:obj}}`{n} <fucinalib.{n}>`' for n, _ in names)
         index += ['{.module}', f'[{full}]({m.replace(".", "_")}.rst) {doc}', '', '{.names}', names_of, '']
@@ -277,6 +303,14 @@ def write_texts(html):
         texts[f.relative_to(html).as_posix()] = ' '.join(article.get_text().split())
     (html/'_static'/'texts.js').write_text('window.TEXTS = ' + json.dumps(texts))
 
+def unparsed():
+    "Modules that Sphinx cannot read: their names would have no source links, and it says nothing of that."
+    import pkgutil, fucinalib
+    from sphinx.pycode import ModuleAnalyzer
+    for m in pkgutil.walk_packages(fucinalib.__path__, 'fucinalib.'):
+        try: ModuleAnalyzer(m.module_finder.find_spec(m.name).loader.get_source(m.name), m.name, '').analyze()
+        except Exception as e: yield f'{m.name} is not read by Sphinx: {type(e).__name__}: {e}'
+
 def loads_from_outside(html):
     "Everything in the built pages that a browser would fetch from a server just to show them."
     far = r'(?:https?:)?//'
@@ -319,7 +353,7 @@ def main():
     with ThreadPoolExecutor(2) as pool: books = list(pool.map(run, books))
 
     chapters = [(f, p.stem, title(nb, p.stem), module(nb)) for f, p, nb in books]
-    api = api_pages(chapters)
+    api = api_pages(chapters, books)
     for folder, path, nb in books: write(SRC/folder/path.name, json.dumps(prepare(nb, folder, path.stem)))
     for d in folders:  # pictures that a notebook names
         for f in (f for end in ('svg', 'png', 'jpg', 'gif') for f in d.rglob(f'*.{end}')):
@@ -337,7 +371,7 @@ def main():
     for w in warnings: print('sphinx:', w)
     if not sphinx.returncode: write_texts(OUT/'html')
     problems = [f'{f} failed' for f in failed] + pages.PROBLEMS
-    problems += [f'loads from the network: {s}' for s in loads_from_outside(OUT/'html')]
+    problems += [*unparsed(), *(f'loads from the network: {s}' for s in loads_from_outside(OUT/'html'))]
     for p in problems: print('docs:', p)
     print(f'docs: {len(books)} notebooks, {len(api)} API pages, {len(appendix)} appendices, {len(warnings)} warnings '
           f'in {time.time() - t0:.0f} s: {(OUT/"html"/"index.html").relative_to(ROOT)}')

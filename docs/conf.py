@@ -73,8 +73,9 @@ def md2rst(line):
 
 def doc_text(app, what, name, obj, options, lines):
     "Docstring to RST, then the comments on the parameters (docments) to a numpydoc Parameters section."
+    if 'Parameters' in lines: lines[lines.index('Parameters'):] = []        # written anew below, with types and links
     lines[:] = [md2rst(s) for s in lines]
-    if what not in ('function', 'method', 'class') or any(s.startswith('Parameters') for s in lines): return
+    if what not in ('function', 'method', 'class'): return
     from fastcore.docments import docments
     try: dm = docments(obj, full=True, args_kwargs=True)
     except Exception: return  # builtins and C functions have no source to read comments from

@@ -69,28 +69,21 @@ def stored():
             found[c.op] = n + 1, max(most, off)
     return found
 
-def worked(name):
-    "How many worked examples of the specification call an operation."
-    import json
-    calls = [v['call'] for v in json.loads((ROOT/'tests/data/vectors.json').read_text())]
-    return sum(bool(re.search(rf'\b{name}\(', c)) for c in calls)
-
 def count_of(n, thing): return f'{n} {thing}{"" if n == 1 else "s"}'
-
-def examples(op):
-    "How many samples and worked examples an operation has."
-    n = worked(op.name)
-    return count_of(len(op.samples), 'sample') + (f', {n} worked' if n else '')
 
 def exercises(ops):
     "Links to the exercises of the chapters that define these operations."
     mods, found = {o.module for o in ops}, []
     for folder, stem, _, mod in CHAPTERS:
         if f'fucinalib.{mod}' not in mods: continue
-        for number in dict.fromkeys(re.findall(r"exercise\('([\w.]+)'",
-                                               (ROOT/folder/f'{stem}.ipynb').read_text())):
+        for number in dict.fromkeys(re.findall(r"exercise\('([\w.]+)'", (ROOT/folder/f'{stem}.ipynb').read_text())):
             found.append(f'[{number}](../{folder}/{stem}.ipynb)')
-    return ' '.join(found)
+    return ', '.join(found)
+
+def beside_torch(torch, cases, off):
+    "How an operation compares with its counterpart."
+    rival = f'`{torch.removeprefix("torch.")}`' if torch != 'none' else 'no counterpart'
+    return f'{rival}: {count_of(cases, "case")} {f"within {off:.0e}" if off else "equal"}' if cases else rival
 
 def drawn(op):
     "The graph of an operation's first sample as SVG; empty where there is none to draw."
@@ -124,37 +117,24 @@ def op_table():
         rows = []
         for op in sorted(ops, key=lambda o: o.name):
             try: _, doc, proof, torch, kernels = row(op)
-            except Exception as e: PROBLEMS.append(f'table of operations, {op.name}: {type(e).__name__}: {e}'); continue
-            cases, off = beside.get(op.name, (0, 0.))
-            rival = f'`{torch.removeprefix("torch.")}`' if torch != 'none' else 'no counterpart in torch'
-            kinds = ', '.join(dict.fromkeys(kind.__name__ for kind, _ in op.mistakes)) or 'takes anything'
-            rows.append(
-                (f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), examples(op), proof,
-                 f'{rival}: {count_of(cases, "case")} {f"within {off:.0e}" if off else "equal"}'
-                 if cases else rival,
-                 kernels,
-                 f'[{kinds}](#mistake-{op.name})' if op.mistakes else kinds,
-                 f'[graph](#graph-{op.name})' if op.differentiable and op.samples else 'a constant',
-                 exercises([op]) or 'none'))
+            except Exception as e:
+                PROBLEMS.append(f'table of operations, {op.name}: {type(e).__name__}: {e}')
+                continue
+            more = [f'[errors](#mistake-{op.name})'] * bool(op.mistakes)
+            more += [f'[graph](#graph-{op.name})'] * bool(op.differentiable and op.samples)
+            rows.append((f'{{py:obj}}`{op.name} <fucinalib.{op.name}>`', text(doc), proof,
+                         beside_torch(torch, *beside.get(op.name, (0, 0.))), kernels, ' '.join(more)))
             count += 1
-        out += [f'## {family.capitalize()}\n',
-                f'Explained in {chapters_of(ops)}.\n' if chapters_of(ops) else '',
-                ':::{container} optable',
-                table(['operation', 'what it does', 'examples', 'gradcheck', 'beside torch',
-                       'kernels', 'must fail', 'picture', 'exercises'],
-                      rows),
-                ':::', '']
-    intro = (f'The {count} operations of the registry; what the cells say was computed while this '
-             'page was built. *Gradcheck*: how many slopes were compared with finite differences '
-             'in double precision, and the largest difference. *Beside torch*: the counterpart, '
-             'stored results that ours was compared with (torch made them; NumPy or a plain loop '
-             'where torch has '
-             'no such operation) and the largest difference. *Kernels*: what its samples ran; '
-             'every kernel has a NumPy form.\n')
-    named = lambda built: built if built.startswith('rule: ') else ', '.join(f'`{n}`' for n in built.split())
-    rows = [line.split('\t') for line in (ROOT/'tests/data/rows.tsv').read_text().splitlines()[1:]]
-    out += ['## By row of the specification\n', 'A row is an operation, an option of one, or a rule.\n',
-            table(['row', 'section', 'built as'], [(row, section, named(built)) for row, section, built in rows])]
+        told = [f'Explained in {chapters_of(ops)}.'] * bool(chapters_of(ops))
+        if links := exercises(ops): told.append(f'Exercises {links}.')
+        out += [f'## {family.capitalize()}\n', ' '.join(told) + '\n', ':::{container} optable',
+                table(['operation', 'what it does', 'gradcheck', 'beside torch', 'kernels', 'more'], rows), ':::', '']
+    intro = (f'The {count} operations of the registry; what the cells say was computed while this page was built. '
+             '*Gradcheck*: how many slopes were compared with finite differences in double precision, and the '
+             'largest difference. *Beside torch*: the counterpart, stored results that ours was compared with '
+             '(torch made them; NumPy or a plain loop where torch has no such operation) and the largest '
+             'difference. *Kernels*: what its samples ran; every kernel has a NumPy form. An example of each '
+             'stands under its name.\n')
     return '\n'.join([intro] + out)
 
 
@@ -237,31 +217,65 @@ def by_hand(op, mistake):
     f = mistake.__code__.co_varnames[0]
     return re.sub(rf'\b{f}\(', f'fl.{op.name}(', body(mistake) or f'{f}(...)', count=1)
 
-@page('errors', 'Error gallery')
-def error_gallery():
+def by_hand_blocks(seen):
+    "The mistakes of ERRORS as Markdown; `seen` learns of each kind of error where it stands."
     import fucinalib as fl, numpy as np
-    out = ['Each mistake below was made while this page was built; the message is what it gave.\n']
     for title, code in ERRORS:
         *setup, last = code.split('\n')
-        scope = dict(fl=fl, np=np, Tensor=fl.Tensor); exec('\n'.join(setup), scope)
-        try: out += [f'## {title}\n', fault(code, raised(lambda last=last, scope=scope: exec(last, scope)))]
-        except Exception as e: PROBLEMS.append(f'error gallery, {title}: {type(e).__name__}: {e}')
-    for family, ops in by_family().items():
-        shown = {}  # message without the operation's name -> [code, message, names]: a family shares many
-        for op in ops:
-            for _, mistake in op.mistakes:
-                try: message = raised(lambda op=op, mistake=mistake: mistake(op.call))
-                except Exception as e: PROBLEMS.append(f'error gallery, {op.name}: {type(e).__name__}: {e}'); continue
-                code = mistake.code() if hasattr(mistake, 'code') else by_hand(op, mistake)
-                shown.setdefault(re.sub(rf'\b{op.name}\b', 'op', message), [code, message, []])[2].append(op.name)
-        if shown: out.append(f'## Operations: {family}\n')
-        linked = set()
-        for code, message, names in shown.values():
-            out += [*(f'(mistake-{n})=' for n in dict.fromkeys(names) if n not in linked), fault(code, message)]
-            linked.update(names)
-            if more := [f'`{n}`' for n in dict.fromkeys(names) if n != names[0]]:
-                out.append(f'{{.also}}\nLikewise {", ".join(more)}.\n')
-    return '\n'.join(out)
+        scope = dict(fl=fl, np=np, Tensor=fl.Tensor)
+        exec('\n'.join(setup), scope)
+        try: message = raised(lambda last=last, scope=scope: exec(last, scope))
+        except Exception as e:
+            PROBLEMS.append(f'error gallery, {title}: {type(e).__name__}: {e}')
+            continue
+        slug = f'error-{re.sub(r"[^a-z]+", "-", title.lower())}'
+        seen.setdefault(message.split(':')[0], []).append((title, slug))
+        yield f'({slug})=\n## {title}\n\n{fault(code, message)}'
+
+def shared(family, ops):
+    "(code, message, names) of the mistakes of a family's operations; a message that many share stands once."
+    shown = {}  # message without the operation's name -> [code, message, names]
+    for op in ops:
+        for _, mistake in op.mistakes:
+            try: message = raised(lambda op=op, mistake=mistake: mistake(op.call))
+            except Exception as e:
+                PROBLEMS.append(f'error gallery, {op.name}: {type(e).__name__}: {e}')
+                continue
+            code = mistake.code() if hasattr(mistake, 'code') else by_hand(op, mistake)
+            alike = re.sub(rf'\b{op.name}\b', 'op', message)
+            shown.setdefault(alike, [code, message, []])[2].append(op.name)
+    return [(code, message, list(dict.fromkeys(names))) for code, message, names in shown.values()]
+
+def family_blocks(family, ops, seen):
+    "The mistakes of a family's operations as Markdown, with the targets that other pages link to."
+    blocks, linked = shared(family, ops), set()
+    if blocks: yield f'## Operations: {family}\n'
+    for code, message, names in blocks:
+        kind = message.split(':')[0]
+        slug = f'error-{family}-{kind}'.lower().replace(' ', '-')
+        if (family, slug) not in seen.setdefault(kind, []):
+            seen[kind].append((family, slug))
+            yield f'({slug})='
+        yield from (f'(mistake-{n})=' for n in names if n not in linked)
+        yield fault(code, message)
+        linked.update(names)
+        if more := [f'`{n}`' for n in names[1:]]: yield f'{{.also}}\nLikewise {", ".join(more)}.\n'
+
+def contents(seen):
+    "An entry for each kind of error: what it means, and where on the page it stands."
+    import fucinalib as fl
+    for kind, places in sorted(seen.items()):
+        doc = (getattr(fl, kind).__doc__ or '').strip().split('\n')[0]
+        links = ', '.join(f'[{title[0].lower() + title[1:]}](#{slug})' for title, slug in places)
+        yield f'`{kind}`\n: {text(doc)} {links}\n'
+
+@page('errors', 'Error gallery')
+def error_gallery():
+    seen, blocks = {}, []
+    blocks += by_hand_blocks(seen)
+    for family, ops in by_family().items(): blocks += family_blocks(family, ops, seen)
+    intro = 'Each mistake below was made while this page was built; the message is what it gave.\n'
+    return '\n'.join([intro, '## By kind\n', ':::{container} kinds', *contents(seen), ':::', '', *blocks])
 
 
 PICTURE = """
