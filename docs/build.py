@@ -291,6 +291,12 @@ def landing_page(rows, api, appendix, picture):
         text = text.replace(f'%{k}%', v)
     write(SRC/'index.md', text)
 
+def make_accessible(html):
+    "Complete the built pages, see access.py."
+    from access import accessible
+    for f in html.rglob('*.html'):
+        if (made := accessible(text := f.read_text())) != text: f.write_text(made)
+
 def write_texts(html):
     "The plain text of every page, for the quotes in search results (see _static/offline-search.js)."
     from bs4 import BeautifulSoup
@@ -369,8 +375,11 @@ def main():
     warnings = [re.sub(r'\x1b\[[0-9;]*m', '', s).replace(f'{SRC}/', '')
                 for s in sphinx.stderr.splitlines() if s.strip()]
     for w in warnings: print('sphinx:', w)
-    if not sphinx.returncode: write_texts(OUT/'html')
+    if not sphinx.returncode:
+        make_accessible(OUT/'html')
+        write_texts(OUT/'html')
     problems = [f'{f} failed' for f in failed] + pages.PROBLEMS
+    problems += [f'Sphinx: {w}' for w in warnings if re.search(r'\b(ERROR|CRITICAL)\b|failed to', w)]
     problems += [*unparsed(), *(f'loads from the network: {s}' for s in loads_from_outside(OUT/'html'))]
     for p in problems: print('docs:', p)
     print(f'docs: {len(books)} notebooks, {len(api)} API pages, {len(appendix)} appendices, {len(warnings)} warnings '

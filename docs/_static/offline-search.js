@@ -8,6 +8,11 @@ if (location.protocol === 'file:' && /search\.html$/.test(location.pathname)) {
     document.head.append(s)
   })
   const root = new URL('../', src).href
+  // a hit in a section is quoted from its page, whose text has no anchors
+  addEventListener('DOMContentLoaded', () => {
+    const plain = Search.htmlToText
+    Search.htmlToText = page => plain.call(Search, page)
+  })
   window.fetch = async url => {
     const page = decodeURIComponent(new URL(url, location.href).href.replace(root, '').replace(/[?#].*/, ''))
     const main = document.createElement('div')
