@@ -12,7 +12,8 @@ from .errors import fault as _fault
 from .dtypes import bf16, f16, f32, f64, f8_e4m3, f8_e5m2, i8, i16, i32, i64, u8, u16, bool_
 from .tags import parse
 from .tensor import Tensor, copy_of, param
-from .autograd import checkpoint, custom_vjp, enable_grad, gradcheck, is_grad_enabled, no_grad, registry
+from .autograd import enable_grad, is_grad_enabled, no_grad, registry
+from .gradients import checkpoint, custom_vjp, gradcheck
 from .kernels import backends, current_backend, get_num_threads, set_num_threads, use_backend
 from . import graph
 from .graph import timed

@@ -51,11 +51,11 @@ class _Block:
 
 @overload
 def no_grad() -> _Block:
-    """Record nothing inside: `with no_grad():`, or `@no_grad` over a function. Nests; concerns the current thread or task."""
+    """Record nothing inside: `with no_grad():`, or `@no_grad` over a function. For this thread or task."""
     ...
 @overload
 def no_grad(fn: _F) -> _F:
-    """Record nothing inside: `with no_grad():`, or `@no_grad` over a function. Nests; concerns the current thread or task."""
+    """Record nothing inside: `with no_grad():`, or `@no_grad` over a function. For this thread or task."""
     ...
 @overload
 def enable_grad() -> _Block:
@@ -652,7 +652,9 @@ def current_backend() -> str:
     """Name of the backend in use."""
     ...
 def custom_vjp(fn: Callable[..., Any]) -> Callable[..., Tensor]:
-    """An operation of your own: `fn` returns (array, tags, rules) like every op, and is not registered. (The vector-Jacobian product of JAX's custom_vjp.)"""
+    """An operation of your own: `fn` returns (array, tags, rules) like every op, and is not registered.
+    (The vector-Jacobian product of JAX's custom_vjp.)
+    """
     ...
 def diag(x: Tensor, tags: _Tags) -> Tensor:
     """A square matrix with x on its diagonal. Unlike torch.diag it reads none; that is diagonal.
@@ -1048,7 +1050,7 @@ def gradcheck(fn: Callable[..., Any], *inputs: Tensor, eps: float = 1e-06, atol:
     fn
         a function of the inputs that returns one tensor
     inputs
-        tensors; those that require a gradient are checked, or every real one if none does
+        tensors; those that require a gradient are checked, or else every real one
     eps
         size of a nudge, relative to values above 1
     atol

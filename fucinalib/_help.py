@@ -908,7 +908,7 @@ Parameters
 fn
     a function of the inputs that returns one tensor
 inputs
-    tensors; those that require a gradient are checked, or every real one if none does
+    tensors; those that require a gradient are checked, or else every real one
 eps
     size of a nudge, relative to values above 1
 atol
@@ -2618,7 +2618,7 @@ dtype
 Parameters
 ----------
 grad
-    weight of each value of a result with several: tensor, array or nested list of the same sizes
+    weight of each value of a result with several: tensor, array or nested list
 """,
     'Tensor.graph':
 """Draw the computation that made this tensor. Returns a graphviz graph; runs nothing and changes nothing.

@@ -2,8 +2,9 @@
 import html as _html, re
 import numpy as np
 from fucinalib import kernels
-from fucinalib.autograd import GradReport, enable_grad, gradcheck, registry
+from fucinalib.autograd import enable_grad, registry
 from fucinalib.errors import OptionError, did_you_mean, fault
+from fucinalib.gradients import GradReport, gradcheck
 
 __all__ = ['op_table', 'verdict', 'OpTable']
 

@@ -258,7 +258,7 @@ class Tensor:
         Parameters
         ----------
         grad
-            weight of each value of a result with several: tensor, array or nested list of the same sizes
+            weight of each value of a result with several: tensor, array or nested list
         """
         ...
     def band_part(self, row: _Tags, col: _Tags, lower: int | None = None, upper: int | None = None) -> Tensor:
@@ -892,7 +892,9 @@ class Tensor:
         ...
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that arrived here, as a constant tensor that shares its memory; None before backward. Set it to None to forget."""
+        """The gradient that arrived here, as a constant tensor that shares its memory; None before
+            backward. Set it to None to forget.
+        """
         ...
     @grad.setter
     def grad(self, value: Any) -> None: ...

@@ -297,7 +297,7 @@ def test_misfits_are_named():
                         (lambda: fl.relu(np.ones((2, 2))), r"Tensor\(x, 'row col'\)"),
                         (lambda: x.topk('d', '1'), "topk: k is '1'"),
                         (lambda: x.softmax(''), 'softmax'),
-                        (lambda: fl.concat([x, 3], 'd'), 'concat wants'),
+                        (lambda: fl.concat([x, 3], 'd'), 'concat takes a list of tensors'),
                         (lambda: x.layer_norm('d', eps='1'), "eps is '1'"),
                         (lambda: fl.band_mask(fl.Tensor([1.], 'd', 'f16')), 'help:')):
         with pytest.raises(fl.FucinaError, match=words): call()

@@ -109,7 +109,7 @@ def test_a_stub_under_a_decorator():
     assert not ask(lambda x: x, (X,))(stub).answered
 
 def own_op(fn):
-    from fucinalib.autograd import custom_vjp
+    from fucinalib.gradients import custom_vjp
     return custom_vjp(fn)
 
 @pytest.mark.parametrize('right, wrong',
@@ -335,7 +335,7 @@ def test_gradients(twin):
     assert v and 'values and gradients' in repr(v)
 
 def own(rule):
-    from fucinalib.autograd import custom_vjp
+    from fucinalib.gradients import custom_vjp
     @custom_vjp
     def scale(x: Tensor, by=2.): return x.data * np.asarray(by, x.data.dtype), x.tags, (lambda g: rule(g, by),)
     return scale

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 import fucinalib as fl
 from fucinalib import Tensor, param
-from fucinalib.autograd import Part, gradcheck
+from fucinalib.autograd import Part
+from fucinalib.gradients import gradcheck
 from fucinalib.errors import *
 
 V = lambda data, tags='': param(data, tags)

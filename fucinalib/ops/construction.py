@@ -15,11 +15,12 @@ from math import ceil, isfinite
 import numpy as np
 from .. import kernels
 from ..arguments import as_whole, made_whole, new_sizes, some
-from ..autograd import Sample, facts, op, surroundings
+from ..autograd import Sample, facts, op
 from ..checks import no_gradient, number, whole
 from ..dtypes import F8, SHORT, as_dtype, rounded
 from ..errors import (DTypeError, GradError, IndexOutOfBounds, InvalidShape, OptionError,
                               TagError, fault, named)
+from ..gradients import surroundings
 from ..kernels import random
 from ..tags import parse
 from ..tensor import Tensor, ingest

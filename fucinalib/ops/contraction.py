@@ -198,7 +198,7 @@ def many(out, tensors):
     if len(tensors) < 2: raise fault(OptionError, 'of one tensor', **{'x': x for x in tensors}, help='x.sum(tags) and x.permute(tags) do what is left')
     tags = _read_result(out, tensors)
     y, rest = tensors[0], as_chain(tensors)
-    if y.data.dtype in SHORT: return in_f32(einsum.op, (out, *tensors), {})
+    if y.data.dtype in SHORT: return in_f32(einsum.op, (out, *tensors), {}, mode.grad)
     while rest:
         w = rest.pop(0)
         needed = set(tags).union(*[x.tags for x in rest])

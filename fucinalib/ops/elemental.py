@@ -9,7 +9,7 @@ __all__ = ['elemental']
 import inspect
 from functools import partial
 import numpy as np
-from ..autograd import custom_vjp
+from ..gradients import custom_vjp
 from ..checks import not_real
 from ..errors import DTypeError, GradError, OptionError, brief, fault, named
 from .pointwise import pair

@@ -10,9 +10,10 @@ import operator
 from collections import namedtuple
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, custom_vjp, facts, op
+from ..autograd import Sample, facts, op
 from ..checks import axis, constant, count, flag, last, new_axis, real, whole
 from ..errors import InvalidShape, fault
+from ..gradients import custom_vjp
 from .construction import at
 from .indexing import add_at, middle
 from ..tags import axis_of, one_new, replaced, without

@@ -1,0 +1,160 @@
+"""What an operation owes: tags that name each axis of its result, a rule for each operand, and from each rule a
+gradient of its operand's sizes and number type.
+
+It is looked at where it is handed over, not at its first use far away. The library's own operations are tested to owe
+nothing; of anybody else's each result is looked at. The chapters on gradients show the messages.
+"""
+import numpy as np
+from .errors import (BackwardAlreadyRun, GradError, GradientMismatch, GradientShapeMismatch, InvalidShape,
+                     MissingBackwardGradient, NoGradientGraph, OptionError, TagError, brief, fault)
+from .tags import parse
+from .tensor import Tensor
+
+__all__ = ['check_tags', 'check_rules', 'check_joint', 'check_share', 'rule_failed', 'place_fault',
+           'spent_fault', 'misshapen', 'with_article', 'check_nudges', 'no_graph', 'slope_fault',
+           'block_failed', 'block_differs']
+
+
+def with_article(value):
+    "The type of a value, with its article."
+    kind = type(value).__name__
+    return f'{"an" if kind[0] in "aeiou" else "a"} {kind}'
+
+
+# ---- what the function of an operation returns
+def misshapen(o, result):
+    "The error for an operation whose function did not return the three things it owes."
+    return fault(GradError, f'{o.name} returned {type(result).__name__}',
+                 help='an operation returns (array, tags as a tuple, one gradient rule per tensor operand)')
+
+
+def check_tags(o, t):
+    "Refuse tags that do not name each axis of a result once."
+    tags, y, what = t.tags, t.data, f'{o.name} returned'
+    if type(tags) is not tuple or not all(isinstance(n, str) for n in tags):
+        raise fault(TagError, f'{what} {with_article(tags)} where its tags belong', array=y,
+                    help="return a tuple of names: x.tags, or ('row', 'col')")
+    if len(tags) != y.ndim:
+        raise fault(InvalidShape, f'{what} {y.ndim} axes and {len(tags)} tags', array=y, tags=' '.join(tags),
+                    help='name each axis of the array it returns')
+    try: good = parse(*tags) == tags
+    except TagError: good = False
+    if not good:
+        raise fault(TagError, f'{what} tags that are none: {tags}', array=y,
+                    help="a tag is an identifier, and stands once: ('row', 'col')")
+
+
+def check_rules(o, rules, n):
+    "The rules of an operation with `n` operands, if there is one for each, or one for all."
+    if isinstance(rules, list): rules = tuple(rules)
+    if callable(rules) and not isinstance(rules, type): return rules
+    rule, operand = [f'{n} {w}{"s" * (n != 1)}' for w in ('gradient', 'operand')]
+    help = f'return a tuple of {n}: a rule for each operand, None for no gradient; or one function that returns {rule}'
+    if not isinstance(rules, tuple):
+        raise fault(GradError, f'{o.name} returned {with_article(rules)} where its gradient rules belong', help=help)
+    if len(rules) != n:
+        raise fault(GradError, f'{o.name} gave {len(rules)} rule{"s" * (len(rules) != 1)} for {operand}', help=help)
+    odd = [r for r in rules if r is not None and not callable(r)]
+    if odd: raise fault(GradError, f'{o.name} gave {with_article(odd[0])} where a gradient rule belongs', help=help)
+    return rules
+
+
+# ---- what a rule returns
+def rule_failed(node, error):
+    "The error for a rule of `node` that raised one of Python's."
+    said = f'{type(error).__name__}: {error}'.rstrip(': ')
+    return fault(GradError, f'the gradient rule of {node.op.name} failed: {said}', result=node,
+                 help='the traceback above shows where')
+
+
+def check_joint(node, found):
+    "What a joint rule gave, if that is one gradient for each operand."
+    n = len(node.parents)
+    if isinstance(found, (tuple, list)) and len(found) == n: return found
+    said = f'{len(found)} gradients' if isinstance(found, (tuple, list)) else with_article(found)
+    raise fault(GradError, f'the gradient rule of {node.op.name} gave {said} for {n} operands', result=node,
+                help=f'return a tuple of {n}: a gradient for each operand, None for a constant')
+
+
+def check_share(share, p, i, node):
+    "`share` as an array, if that is a gradient of operand number `i` of `node`, its parent `p`."
+    what = f'the gradient rule of {node.op.name} gave'
+    if share is None:
+        raise fault(MissingBackwardGradient, f'{what} nothing for {node.op.operand_name(i)}', operand=p,
+                    help='return a gradient for every operand that requires one')
+    if not isinstance(share, (np.ndarray, np.generic)):
+        raise fault(GradError, f'{what} {node.op.operand_name(i)} {with_article(share)}', operand=p,
+                    help=_say_as_array(share, p))
+    a = np.asarray(share)       # a number of NumPy, or an array of a class of its own
+    if a.shape == p.shape and a.dtype == p.dtype: return a
+    raise fault(GradientShapeMismatch, f'{what} {node.op.operand_name(i)} a gradient of shape {a.shape} {a.dtype}',
+                operand=p, help=f'a gradient has the shape and the number type of its operand: {p.shape} {p.dtype}')
+
+
+def _say_as_array(share, p):
+    "How to make of a rule's gradient for the parent `p` the array it should be."
+    if isinstance(share, Tensor): return 'rules speak of arrays: return gradient.data'
+    if isinstance(share, (int, float)): return f'return np.full({p.shape}, {share!r}, {p.dtype.name!r})'
+    if isinstance(share, (list, tuple)): return f'return np.array(values, {p.dtype.name!r})'
+    return f'return an ndarray of shape {p.shape} {p.dtype}'
+
+
+def place_fault(part, there, p, i, node):
+    "The error for a Part that does not fit the place `there` of operand number `i` of `node`, or None for none."
+    what = f'the gradient rule of {node.op.name} gave {node.op.operand_name(i)} a part'
+    if there is None:
+        return fault(GradientShapeMismatch, f'{what} of a place it does not have', operand=p,
+                     help='Part(index, value) adds the value at gradient[index]')
+    g = part.value
+    return fault(GradientShapeMismatch, f'{what} of shape {np.shape(g)} {getattr(g, "dtype", "")}', operand=p,
+                 help=f'the place it belongs to has shape {there.shape} {there.dtype}')
+
+
+# ---- once
+def spent_fault(x, node):
+    "The error for a graph whose gradients were already taken."
+    if node is x:
+        return fault(BackwardAlreadyRun, 'backward already ran on this result', x=x,
+                     help='compute the result again; what the gradient rules had saved is freed as they run')
+    return fault(BackwardAlreadyRun, f'backward already ran through a part of this graph, a result of {node.op.name}',
+                 x=x, shared=node, help='compute the shared part again, or add the two losses and run backward once')
+
+
+# ---- proof, and blocks that run again
+def check_nudges(fn, **options):
+    "Refuse to prove what is no function, and tolerances that are no small numbers."
+    if not callable(fn):
+        raise fault(OptionError, f'gradcheck runs a function, and this is {with_article(fn)}',
+                    help='gradcheck(lambda x: x.exp(), x)')
+    for name, v in options.items():
+        if type(v) in (int, float) and 0 <= v < 2.**60 and (v or name != 'eps'): continue
+        raise fault(OptionError, f'gradcheck: {name} is {brief(v)}', help=f'a small number: {name}=1e-6')
+
+
+def no_graph(fn):
+    "The error for a function to prove whose result has no gradient; of inputs that have none if `fn` is None."
+    if fn is None:
+        return fault(NoGradientGraph, 'gradcheck: no input has a gradient',
+                     help='give at least one tensor of real numbers')
+    return fault(NoGradientGraph, 'gradcheck: the result does not depend on the inputs through recorded operations',
+                 help='compute it with operations of fucinalib, outside no_grad() and without detach()')
+
+
+def slope_fault(k, leaf, at, rule, slope):
+    "The error for a slope on which rule and differences disagree."
+    where = ' '.join(f'{t}={i}' for t, i in zip(leaf.tags, at)) or 'its value'
+    said = f'the rule says {rule:.6g}, differences say {slope:.6g}'
+    return fault(GradientMismatch, f'gradcheck: input {k} at {where}: {said}', input=leaf,
+                 help='if the function has a kink there, check it elsewhere')
+
+
+def block_failed(fn, error):
+    "The error for a block of `checkpoint` whose second run raised."
+    name, said = getattr(fn, '__name__', type(fn).__name__), f'{type(error).__name__}: {error}'.splitlines()[0]
+    return fault(GradError, f'checkpoint: running {name} again failed: {said}',
+                 help='a block must do the same each time it runs')
+
+
+def block_differs(how):
+    "The error for a block of `checkpoint` whose second run is another one than the first."
+    return fault(GradError, f'checkpoint: the block ran again {how}', help='a block must do the same each time it runs')
