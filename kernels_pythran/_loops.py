@@ -121,3 +121,8 @@ def _round(s, y):
 def _minus_abs(x, y):
     for j in range(x.shape[0]):
         y[j] = -np.abs(x[j])
+
+def _within(x, far):
+    "The number x, no further out than `far`: 0 times infinity would be no slope."
+    v = x if x < far else far
+    return v if v > -far else -far

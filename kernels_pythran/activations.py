@@ -5,7 +5,7 @@ The exponents are never positive, or it does not matter that they are, so nothin
 and all that follows with it: hence the np.float32 around each.
 """
 import numpy as np
-from ._loops import loop_exp, loop_two, loop_two_number, piece, pieces, _minus_abs
+from ._loops import loop_exp, loop_two, loop_two_number, piece, pieces, _minus_abs, _within
 
 ZERO = np.float32(0)
 HALF = np.float32(0.5)
@@ -98,7 +98,8 @@ def _quick_back(g, x, gx):
         e = gx[i]
         r = np.float32(ONE / (ONE + e))
         s = r if x[i] >= ZERO else e * r
-        gx[i] = g[i] * (s + np.float32(1.702) * x[i] * (e * r * r))
+        v = _within(x[i], np.float32(500))
+        gx[i] = g[i] * (s + np.float32(1.702) * v * (e * r * r))
 
 #pythran export quick_gelu_backward(float32[], float32[], float32[])
 def quick_gelu_backward(g, x, gx): loop_exp(_quick, _quick_back, g, x, gx, FEW)
@@ -226,7 +227,8 @@ def _gelu_tanh_back(g, x, gx):
         e = gx[i]
         r = np.float32(ONE / (ONE + e))
         s = r if x[i] >= ZERO else e * r
-        gx[i] = g[i] * (s + x[i] * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * x[i] * x[i])))
+        v = _within(x[i], np.float32(40))
+        gx[i] = g[i] * (s + v * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * v * v)))
 
 #pythran export gelu_tanh_backward(float32[], float32[], float32[])
 def gelu_tanh_backward(g, x, gx): loop_exp(_minus_abs_cubic, _gelu_tanh_back, g, x, gx, FEW)

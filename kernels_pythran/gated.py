@@ -1,7 +1,7 @@
 """Gates and their gradients, in pieces that stay in cache: the exponential of a piece first, then one loop.
 A quotient of float32 is float64 here, and all that follows with it: hence the np.float32 around each."""
 import numpy as np
-from ._loops import CHUNK, loop_exp, piece, pieces, _minus_abs
+from ._loops import CHUNK, loop_exp, piece, pieces, _minus_abs, _within
 
 ZERO = np.float32(0)
 ONE = np.float32(1)
@@ -74,7 +74,8 @@ def _geglu_back(g, up, gate, gu, gg):
         r = np.float32(ONE / (ONE + e))
         s = r if gate[i] >= ZERO else e * r
         gu[i] = g[i] * (gate[i] * s)
-        gg[i] = g[i] * up[i] * (s + gate[i] * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * gate[i] * gate[i])))
+        v = _within(gate[i], np.float32(40))
+        gg[i] = g[i] * up[i] * (s + v * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * v * v)))
 
 #pythran export geglu_backward(float32[], float32[], float32[], float32[], float32[])
 def geglu_backward(g, up, gate, gu, gg): back(_cubic, _geglu_back, g, up, gate, gu, gg)

@@ -448,3 +448,19 @@ def test_numbers_made_in_short_types_round_once(name):
     x = fl.zeros('d', d=1).to(name)
     v = 1 + 2.**-8 + 2.**-40 if name == 'bf16' else 1 + 2.**-11 + 2.**-40
     for y in (x.pad('d', 1, 0, value=v), fl.full_like(x, v)): assert y.to('f64').numpy()[0] == near([v])[0]
+
+
+@pytest.mark.parametrize('n', [7, 4096])
+@pytest.mark.parametrize('call', [lambda x: x.gelu('tanh'), lambda x: x.quick_gelu(), lambda x: x.gelu(), lambda x: x.silu()],
+                         ids=['gelu_tanh', 'quick_gelu', 'gelu', 'silu'])
+@pytest.mark.parametrize('dtype', ['f32', 'f64'])
+def test_slopes_far_out(call, dtype, n, backend):
+    "Where the step of an activation is over its slope is 1 or 0, however far out; NaN stays NaN."
+    far = np.array([1e3, 1e10, 3e19, 1e30, 3e38])
+    for sign, slope in ((1, 1.), (-1, 0.)):
+        x = fl.param(np.resize(sign * far, n), 'd', dtype)
+        call(x).sum().backward()
+        np.testing.assert_array_equal(x.grad.data, slope)
+    x = fl.param(np.full(n, np.nan), 'd', dtype)
+    call(x).sum().backward()
+    assert np.isnan(x.grad.data).all()

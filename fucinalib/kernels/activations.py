@@ -42,7 +42,7 @@ def quick_gelu(x):
 @soft
 def quick_gelu_backward(g, x):
     "g (s + 1.702 x s'), s = sigmoid(1.702 x)."
-    z = 1.702 * x
+    z = 1.702 * np.clip(x, -500, 500)       # s' is 0 long before, and 0 times infinity is no slope
     s, slope = logistic(z)
     return g * (s + z * slope)
 
@@ -151,6 +151,7 @@ def gelu_tanh(x):
 @soft
 def gelu_tanh_backward(g, x):
     "g times the slope of the tanh form."
+    x = np.clip(x, -40, 40)     # as for quick_gelu
     xx = x * x
     s, slope = logistic(BEND * x * (1 + CUBE * xx))
     return g * (s + x * slope * (BEND * (1 + 3 * CUBE * xx)))
