@@ -147,7 +147,7 @@ def alike(a, b):
     near = lambda x, y: x == y or abs(float(x) - float(y)) <= max(1e-5, 1e-3 * abs(float(x)))
     return NUMBER.sub('0', a) == NUMBER.sub('0', b) and all(map(near, NUMBER.findall(a), NUMBER.findall(b)))
 
-QUICK = ['nbs/04_graph.ipynb']
+QUICK = [f'nbs/{n}.ipynb' for n in ('01_tags', '04_graph', '10_pointwise', '18_softmax', '22_attention')]
 
 @pytest.mark.parametrize('notebook', [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in NOTEBOOKS])
 def test_a_run_gives_what_the_file_holds(notebook, passed, monkeypatch):

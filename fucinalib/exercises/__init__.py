@@ -309,7 +309,7 @@ class OpPlace:
     def back(self, instead): instead.__exit__()
     def told(self, fn):
         if not fn: return f"{self.name} is the library's own"
-        return f'{self.name} is yours ({getattr(fn, "__name__", "mine")}), everywhere in the library'
+        return f'{self.name} is yours ({getattr(fn, "__name__", "mine")}), everywhere in the library, for this thread'
 
 class MethodPlace:
     "Where a class has a method of a name that the library does not give it."
