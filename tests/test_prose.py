@@ -73,6 +73,7 @@ FORMS = {  # what counts as a use, where it is not the word or its plural
     'counter generator': r'random numbers by counter|counter generator',
     'finite differences': r'finite differences?',
     'fuse': r'fused?',
+    'half precision': r'half[- ]precision',
     'in place': r'in place(?! of)',
     'pool': r'pool(?:s|ing)?',
     'quantise': r'quantis(?:e|ed|es|ing|ation)',
@@ -81,7 +82,7 @@ FORMS = {  # what counts as a use, where it is not the word or its plural
     'loss': r'loss(?:es)?',
 }
 EVERYDAY = {  # chapters where the word has its everyday meaning, or another that they explain
-    'fuse': ['14'], 'in place': ['01'], 'key': ['12', '17'], 'label': ['04'], 'seed': ['03'],
+    'fuse': ['14'], 'gather': ['04'], 'in place': ['01'], 'key': ['12', '17'], 'label': ['04'], 'seed': ['03'],
     'tile': ['15', '15a'], 'value': ['*'], 'class': ['02'],
 }
 
@@ -108,7 +109,7 @@ def linked(said, m):
 def introduced(said, m):
     "Whether the word stands in a heading or in *emphasis*"
     start, end = said.rfind('\n', 0, m.start()) + 1, (said + '\n').index('\n', m.end())
-    before, after = said[start:m.start()], said[m.end():end]
+    before, after = said[start:m.start()].removeprefix('* '), said[m.end():end]
     return before.startswith('#') or before.count('*') % 2 == 1 and '*' in after or before.endswith('**')
 
 def everyday(word, book):
