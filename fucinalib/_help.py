@@ -243,7 +243,9 @@ upper
     keep columns up to so far after their row; None for all
 """,
     'bce_loss':
-"""Binary cross entropy. Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0.
+"""Binary cross entropy.
+
+Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0.
 
 Parameters
 ----------
@@ -513,7 +515,9 @@ x
     any tags
 """,
     'cosine_similarity':
-"""The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default.
+"""The dot product along `tag` over the product of both lengths.
+
+Unlike torch, eps bounds that product and has no default.
 
 Parameters
 ----------
@@ -527,7 +531,7 @@ eps
     the product of the two lengths is at least this
 """,
     'cross_entropy':
-"""-log softmax(x)[label]. Unlike torch, the classes may be any axis and no label is ignored unless told.
+"""-log softmax(x)[label]. Unlike torch, classes may be any axis; no label is ignored unless told.
 
 If all labels are ignored the loss is 0.
 
@@ -538,11 +542,11 @@ x
 tag
     the axis of the classes
 labels
-    the right class of every other position: i64 tensor, array or list
+    the right class of every other position: tensor, array or list
 ignore_index
     label of positions that do not count
 reduction
-    'mean' over the positions that count, 'sum', or 'none': one loss per position
+    'mean' over what counts, 'sum', or 'none': one per position
 label_smoothing
     this share of the target is spread over all classes
 """,
@@ -965,7 +969,9 @@ sizes
     sizes by name: row=2, col=3
 """,
     'huber_loss':
-"""(x - target)**2 / 2 up to a difference of delta, beyond it a straight line. Unlike torch, nothing is broadcast.
+"""(x - target)**2 / 2 up to a difference of delta, beyond it a straight line.
+
+Unlike torch, nothing is broadcast.
 
 Parameters
 ----------
@@ -1067,7 +1073,9 @@ scale
     of the queries; 0 or less for 1 / sqrt(k)
 """,
     'kl_div':
-"""target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'.
+"""target * (log target - x), 0 where the target is 0, with gradient 0 there.
+
+Unlike torch, there is no reduction 'batchmean'.
 
 Parameters
 ----------
@@ -1076,7 +1084,7 @@ x
 target
     like x: probabilities, or their logarithms
 reduction
-    'mean' over all values, 'sum', or 'none'; the sum over the rows is 'sum' / rows
+    'mean' over all values, 'sum', or 'none'; over the rows: 'sum' / rows
 log_target
     the target holds logarithms
 """,
@@ -1131,14 +1139,14 @@ negative_slope
     a number, the slope below 0 and at 0
 """,
     'linear_cross_entropy':
-"""cross_entropy of x @ weight.T, a few rows at a time: neither the scores nor their gradient ever exist as a whole.
+"""cross_entropy of x @ weight.T, a few rows at a time: scores and their gradient never exist whole.
 
 Parameters
 ----------
 x
     any tags, the last one shared with the weight
 weight
-    'class d': one row per class, the last axis shared with x
+    'class d': one row per class, the last axis that of x
 labels
     the right class of every row: i64 tensor, array or list
 ignore_index
@@ -1149,7 +1157,9 @@ label_smoothing
     this share of the target is spread over all classes
 """,
     'linear_distill':
-"""Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0.
+"""Cross entropy of x @ weight.T with a few probabilities per row.
+
+Rows that are not named are not computed and get gradient 0.
 
 Parameters
 ----------
@@ -1162,7 +1172,7 @@ rows
 classes
     class of each entry
 probs
-    what the teacher gives it, used as it is: nothing is brought to a sum of 1
+    what the teacher gives it, as it is: not brought to a sum of 1
 reduction
     'mean' over the entries, or 'sum'
 loss_scale
@@ -1539,7 +1549,9 @@ x
     any tags
 """,
     'nll_loss':
-"""-x[label]. The entry is selected, so -inf at another class stays out. Unlike torch, there is no ignore_index.
+"""-x[label]. The entry is selected, so -inf at another class stays out.
+
+Unlike torch, there is no ignore_index.
 
 Parameters
 ----------
