@@ -283,7 +283,9 @@ def band_part(x: Tensor, row: _Tags, col: _Tags, lower: int | None = None, upper
     """
     ...
 def bce_loss(x: Tensor, target: Tensor, reduction: Literal['mean', 'sum', 'none'] = 'mean', from_logits: bool = False) -> Tensor:
-    """Binary cross entropy. Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0.
+    """Binary cross entropy.
+
+    Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0.
 
     Parameters
     ----------
@@ -591,7 +593,9 @@ def cos(x: Tensor) -> Tensor:
     """
     ...
 def cosine_similarity(x: Tensor, other: Tensor, tag: _Tags, eps: float) -> Tensor:
-    """The dot product along `tag` over the product of both lengths. Unlike torch, eps bounds that product and has no default.
+    """The dot product along `tag` over the product of both lengths.
+
+    Unlike torch, eps bounds that product and has no default.
 
     Parameters
     ----------
@@ -606,7 +610,7 @@ def cosine_similarity(x: Tensor, other: Tensor, tag: _Tags, eps: float) -> Tenso
     """
     ...
 def cross_entropy(x: Tensor, tag: _Tags, labels: Any, ignore_index: int | None = None, reduction: Literal['mean', 'sum', 'none'] = 'mean', label_smoothing: float = 0.0) -> Tensor:
-    """-log softmax(x)[label]. Unlike torch, the classes may be any axis and no label is ignored unless told.
+    """-log softmax(x)[label]. Unlike torch, classes may be any axis; no label is ignored unless told.
 
     If all labels are ignored the loss is 0.
 
@@ -617,11 +621,11 @@ def cross_entropy(x: Tensor, tag: _Tags, labels: Any, ignore_index: int | None =
     tag
         the axis of the classes
     labels
-        the right class of every other position: i64 tensor, array or list
+        the right class of every other position: tensor, array or list
     ignore_index
         label of positions that do not count
     reduction
-        'mean' over the positions that count, 'sum', or 'none': one loss per position
+        'mean' over what counts, 'sum', or 'none': one per position
     label_smoothing
         this share of the target is spread over all classes
     """
@@ -1122,7 +1126,9 @@ def hint(id: Any, n: Any = None) -> Any:
     """
     ...
 def huber_loss(x: Tensor, target: Tensor, delta: float = 1.0, reduction: Literal['mean', 'sum', 'none'] = 'mean') -> Tensor:
-    """(x - target)**2 / 2 up to a difference of delta, beyond it a straight line. Unlike torch, nothing is broadcast.
+    """(x - target)**2 / 2 up to a difference of delta, beyond it a straight line.
+
+    Unlike torch, nothing is broadcast.
 
     Parameters
     ----------
@@ -1239,7 +1245,9 @@ def kda_recurrent(q: Tensor, k: Tensor, v: Tensor, g_raw: Tensor, beta_raw: Tens
     """
     ...
 def kl_div(x: Tensor, target: Tensor, reduction: Literal['mean', 'sum', 'none'] = 'mean', log_target: bool = False) -> Tensor:
-    """target * (log target - x), 0 where the target is 0, with gradient 0 there. Unlike torch, there is no reduction 'batchmean'.
+    """target * (log target - x), 0 where the target is 0, with gradient 0 there.
+
+    Unlike torch, there is no reduction 'batchmean'.
 
     Parameters
     ----------
@@ -1248,7 +1256,7 @@ def kl_div(x: Tensor, target: Tensor, reduction: Literal['mean', 'sum', 'none'] 
     target
         like x: probabilities, or their logarithms
     reduction
-        'mean' over all values, 'sum', or 'none'; the sum over the rows is 'sum' / rows
+        'mean' over all values, 'sum', or 'none'; over the rows: 'sum' / rows
     log_target
         the target holds logarithms
     """
@@ -1308,14 +1316,14 @@ def leaky_relu(x: Tensor, negative_slope: float) -> Tensor:
     """
     ...
 def linear_cross_entropy(x: Tensor, weight: Tensor, labels: Any, ignore_index: int | None = None, reduction: Literal['mean', 'sum', 'none'] = 'mean', label_smoothing: float = 0.0) -> Tensor:
-    """cross_entropy of x @ weight.T, a few rows at a time: neither the scores nor their gradient ever exist as a whole.
+    """cross_entropy of x @ weight.T, a few rows at a time: scores and their gradient never exist whole.
 
     Parameters
     ----------
     x
         any tags, the last one shared with the weight
     weight
-        'class d': one row per class, the last axis shared with x
+        'class d': one row per class, the last axis that of x
     labels
         the right class of every row: i64 tensor, array or list
     ignore_index
@@ -1327,7 +1335,9 @@ def linear_cross_entropy(x: Tensor, weight: Tensor, labels: Any, ignore_index: i
     """
     ...
 def linear_distill(x: Tensor, weight: Tensor, rows: Any, classes: Any, probs: Any, reduction: Literal['mean', 'sum'] = 'mean', loss_scale: float = 1.0) -> Tensor:
-    """Cross entropy of x @ weight.T with a few probabilities per row. Unnamed rows are not computed and get gradient 0.
+    """Cross entropy of x @ weight.T with a few probabilities per row.
+
+    Rows that are not named are not computed and get gradient 0.
 
     Parameters
     ----------
@@ -1340,7 +1350,7 @@ def linear_distill(x: Tensor, weight: Tensor, rows: Any, classes: Any, probs: An
     classes
         class of each entry
     probs
-        what the teacher gives it, used as it is: nothing is brought to a sum of 1
+        what the teacher gives it, as it is: not brought to a sum of 1
     reduction
         'mean' over the entries, or 'sum'
     loss_scale
@@ -1750,7 +1760,9 @@ def neg(x: Tensor) -> Tensor:
     """
     ...
 def nll_loss(x: Tensor, tag: _Tags, labels: Any, reduction: Literal['mean', 'sum', 'none'] = 'mean') -> Tensor:
-    """-x[label]. The entry is selected, so -inf at another class stays out. Unlike torch, there is no ignore_index.
+    """-x[label]. The entry is selected, so -inf at another class stays out.
+
+    Unlike torch, there is no ignore_index.
 
     Parameters
     ----------

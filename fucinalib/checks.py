@@ -22,7 +22,7 @@ __all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical
            'axis', 'last', 'axes', 'new_axis', 'rank',
            'leading', 'agrees', 'matches', 'like', 'same_axes', 'rows', 'broadcasts', 'additive', 'vector',
            'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'two', 'count',
-           'number', 'one_of', 'flag', 'mixed', 'floats', 'not_real', 'not_numeric', 'not_for',
+           'number', 'one_of', 'flag', 'mixed', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient']
 
 
@@ -185,11 +185,6 @@ def not_real(x, name='x', first=True, else_=''):
     "The error for whole numbers or truth values where real ones are due."
     help = f"{name}.to('f32') computes with real numbers" + (else_ and f'; {else_}')
     return fault(DTypeError, f'of {x.dtype}' if first else f'{name} is {x.dtype}', help=help)
-
-def floats(x, op=None):
-    "The array of x. DTypeError unless it holds real numbers."
-    if x.data.dtype.kind != 'f': raise not_real(x)
-    return x.data
 
 def not_numeric(x):
     "The error for truth values where numbers are due."
