@@ -61,7 +61,7 @@ def test_cells_that_measure_run_alone():
 
 # ---- words of the field
 GLOSSARY = 'tutorials/glossary.ipynb'
-ENTRY = re.compile(r'^### (.+)\n\n(.+?) First in \[.+?\]\((?:\.\./)?(.+?)\)\.$', re.M)
+ENTRY = re.compile(r'^## (.+)\n\n(.+?) First in \[.+?\]\((?:\.\./)?(.+?)\)\.$', re.M)
 WORDS = {word: (said, home if '/' in home else f'tutorials/{home}')
          for cell in prose(GLOSSARY) for word, said, home in ENTRY.findall(cell)}
 READING = ['tutorials/00_tour.ipynb', *CHAPTERS]
@@ -132,6 +132,6 @@ def test_a_word_is_introduced_where_the_glossary_says_and_a_link_before(word):
 
 def test_the_glossary_is_in_order_and_whole():
     "As many entries as headings, by the alphabet, each one sentence or two"
-    words = re.findall(r'^### (.+)$', '\n'.join(prose(GLOSSARY)), re.M)
+    words = re.findall(r'^## (.+)$', '\n'.join(prose(GLOSSARY)), re.M)
     assert words == list(WORDS) == sorted(WORDS, key=str.lower)
     assert not [word for word, (said, _) in WORDS.items() if not said.endswith('.') or len(said) > 200]
