@@ -23,6 +23,7 @@ def refuse_copy(x, how):
     raise fault(GradError, f'{how} of a result of {x.node.op.name}', x=x,
                 help='x.detach() is a constant with the same values; copy that')
 
+# %% ../nbs/03a_gradients.ipynb #1ce6162d
 @patch
 def __deepcopy__(self:Tensor, memo):
     "The values it shows, in memory of their own; of a leaf the gradient too."
@@ -31,6 +32,7 @@ def __deepcopy__(self:Tensor, memo):
     if self.grad is not None: t.grad = self.grad.data.copy()
     return t
 
+# %% ../nbs/03a_gradients.ipynb #5c244962
 @patch
 def __reduce__(self:Tensor):
     "What pickle writes: how to make the tensor, and its gradient."
@@ -107,6 +109,7 @@ def compare_slopes(f, leaves, eps, atol, rtol):
             report.add(error, size)
     return report
 
+# %% ../nbs/03a_gradients.ipynb #18532aae
 def _nudge(f, leaf, at, eps):
     "The slope of `f` in one value of a leaf, by central differences."
     v = leaf.data[at]
@@ -158,6 +161,7 @@ def _run_and_forget(fn, *inputs):
     if watching: announce(t.node)
     return t
 
+# %% ../nbs/03a_gradients.ipynb #34e5250e
 def _run_block(fn, inputs, around):
     "What the block returns, run inside the blocks `around` it."
     with ExitStack() as stack:
@@ -179,18 +183,19 @@ class _Again:
         self.parents, self.result = parents, result
 
     def __call__(self, g):
-        since, root = next(clock), self.rerun()
+        since, root = next(clock), _rerun(self)
         ends = {n for n in reach(root, since) if n.born < since}
         if ends != {*self.parents} - {None}: raise block_differs('and used other tensors')
         found = Pass(root, g, since).run()
         root.rules = None       # the pass, which holds the root
         return [None if p is None else found.get(p, NOTHING) for p in self.parents]
 
-    def rerun(self):
-        "The node of the result, computed and recorded afresh."
-        try:
-            with enable_grad(): y = _run_block(self.fn, self.inputs, self.around)
-        except Exception as e: raise block_failed(self.fn, e) from e
-        if (y.tags, y.shape, y.dtype) != self.result: raise block_differs('and gave another result')
-        if y.node is None: raise block_differs('and used other tensors')
-        return y.node
+# %% ../nbs/03a_gradients.ipynb #ac532cc9
+def _rerun(again):
+    "The node of the result, computed and recorded afresh."
+    try:
+        with enable_grad(): y = _run_block(again.fn, again.inputs, again.around)
+    except Exception as e: raise block_failed(again.fn, e) from e
+    if (y.tags, y.shape, y.dtype) != again.result: raise block_differs('and gave another result')
+    if y.node is None: raise block_differs('and used other tensors')
+    return y.node

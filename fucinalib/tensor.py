@@ -49,11 +49,6 @@ class Tensor:
     __hash__ = object.__hash__
 
 # %% ../nbs/02_tensor.ipynb #04b57bad
-def patch(fn):
-    "Attach `fn` to Tensor as a method of its own name."
-    setattr(Tensor, fn.__name__, fn)
-    return fn
-
 def _derived(read, doc): return property(read, doc=doc)
 
 Tensor.shape = _derived(lambda x: x.data.shape, 'Sizes in the order of the tags.')
@@ -62,6 +57,12 @@ Tensor.numel = _derived(lambda x: x.data.size, 'Number of values.')
 Tensor.sizes = _derived(lambda x: dict(zip(x.tags, x.data.shape)), 'Size of every axis by tag.')
 Tensor.dtype = _derived(lambda x: dtype_of(x.data),
                         "Number type; equal to its short name, `x.dtype == 'f32'`.")
+
+# %% ../nbs/02_tensor.ipynb #ea128a01
+def patch(fn):
+    "Attach `fn` to Tensor as a method of its own name."
+    setattr(Tensor, fn.__name__, fn)
+    return fn
 
 @patch
 @named
@@ -85,6 +86,7 @@ def param(data, tags=(), dtype=None):
     "A trainable leaf: `Tensor(data, tags, requires_grad=True)`."
     return Tensor(data, tags, dtype, requires_grad=True)
 
+# %% ../nbs/02_tensor.ipynb #2b6ded80
 def copy_of(data, tags=(), dtype=None):
     "A tensor that shares memory with nothing."
     t = Tensor(data, tags, dtype)
@@ -101,6 +103,9 @@ def numpy(self:Tensor):
     view.flags.writeable = False
     return view
 
+Tensor.to_numpy = numpy      # the name matplotlib and pandas look for
+
+# %% ../nbs/02_tensor.ipynb #b928c1fe
 @patch
 def __array__(self:Tensor, dtype=None, copy=None):
     a = self.numpy()
@@ -108,8 +113,6 @@ def __array__(self:Tensor, dtype=None, copy=None):
         if copy is False: raise ValueError('a change of number type needs a copy')
         return a.astype(dtype)
     return a.copy() if copy else a
-
-Tensor.to_numpy = numpy      # the name matplotlib and pandas look for
 
 # %% ../nbs/02_tensor.ipynb #47b6e52c
 @patch
@@ -120,6 +123,7 @@ def __array_ufunc__(self:Tensor, ufunc, method, *inputs, **kw):
     if plain and ours and not isinstance(inputs[0], Tensor): return ours(self, inputs[0])
     raise not_numpys(self, ufunc, 'other' if ufunc.nin > 1 else '', into='out' in kw)
 
+# %% ../nbs/02_tensor.ipynb #50803426
 @patch
 def __array_function__(self:Tensor, function, types, args, kw):
     "np.concatenate and its kind would lose names and gradient; those that only look may."
@@ -140,6 +144,7 @@ def item(self:Tensor):
     raise fault(InvalidShape, 'item of several values', x=self,
                 help='reduce first, e.g. x.sum().item(), or take x.tolist()')
 
+# %% ../nbs/02_tensor.ipynb #c15b78eb
 @patch
 def tolist(self:Tensor):
     "The values as nested Python lists."
@@ -164,14 +169,17 @@ def __bool__(self:Tensor):
     if self.data.size == 1: return bool(self.data.item())
     raise fault(InvalidShape, 'the truth of several values', x=self, help='x.any() or x.all()')
 
+# %% ../nbs/02_tensor.ipynb #cfd26375
 @patch
 def __iter__(self:Tensor):
-    help = f'x.unbind({self.tags[0]!r}), or x.numpy() where a list is wanted' if self.tags else 'x.item()'
+    help = 'x.item()'
+    if self.tags: help = f'x.unbind({self.tags[0]!r}), or x.numpy() where a list is wanted'
     raise fault(NoFirstAxis, 'a tensor has no first axis to walk along', x=self, help=help)
 
 @patch
 def __len__(self:Tensor):
-    help = f'x.size({self.tags[0]!r}), or x.numpy() where a list is wanted' if self.tags else 'x.numel'
+    help = 'x.numel'
+    if self.tags: help = f'x.size({self.tags[0]!r}), or x.numpy() where a list is wanted'
     raise fault(NoFirstAxis, 'a tensor has one size per axis', x=self, help=help)
 
 # %% ../nbs/02_tensor.ipynb #4be09a16
@@ -186,6 +194,7 @@ def __copy__(self:Tensor):
     t.node = self.node
     return t
 
+# %% ../nbs/02_tensor.ipynb #8b10adcd
 @patch
 def __deepcopy__(self:Tensor, memo):
     "Memory of its own. (The next chapter adds what leaves need.)"
