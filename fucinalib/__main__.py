@@ -4,7 +4,7 @@ from pathlib import Path
 import fucinalib as fl
 import numpy as np
 from fucinalib import _before_numpy
-from fucinalib.graph import renderer
+from fucinalib.picture import renderer
 from fucinalib.kernels.discovery import SHIPPED, broken
 from fucinalib.kernels.threads import cores
 from threadpoolctl import threadpool_info

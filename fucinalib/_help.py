@@ -375,7 +375,8 @@ inputs
     its arguments
 """,
     'clamp':
-"""x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max is an error.
+"""x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max
+is an error.
 
 Parameters
 ----------
@@ -669,7 +670,8 @@ tag
     the axis summed over
 """,
     'dropout':
-"""Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed.
+"""Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure
+function of x, p and seed.
 
 At evaluation leave it out.
 
@@ -892,7 +894,7 @@ Parameters
 x
     any tags, real numbers
 approximate
-    'none' for x Phi(x), 'tanh', or 'quant' for ggml's half-precision table of the tanh form
+    'none' for x Phi(x), 'tanh', or 'quant' for ggml's table of the tanh form
 """,
     'glu':
 """up * sigmoid(gate). Unlike torch, of two tensors; split_gated halves one.
@@ -1699,7 +1701,8 @@ tags
     all of them in the order wanted
 """,
     'pow':
-"""x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too.
+"""x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0
+is 0, at 0 too.
 
 Parameters
 ----------
@@ -2648,7 +2651,7 @@ bytes
 fold
     draw a block that repeats once
 names
-    tensors to be named in the picture; those the caller has a variable for are named already
+    tensors to be named; those in the caller's variables are named already
 """,
     'Tensor.__and__':
 """What Python calls for `x & y`.""",

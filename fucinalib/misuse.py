@@ -10,7 +10,7 @@ from .elsewhere import OPTIONS
 from .errors import DTypeError, InvalidShape, OptionError, TagError, brief, did_you_mean, fault
 from .tensor import Tensor
 
-__all__ = ['explain', 'unnamed_index']
+__all__ = ['explain', 'unnamed_index', 'doc_of']
 
 def explain(o,      # an operation
             error,  # what a call of it raised
@@ -128,6 +128,11 @@ def _odd(o, name, value, good):
     text = brief(value) if type(value) in (int, float, bool, str, tuple, type(None)) else type(value).__name__
     if text == type(value).__name__: text = f'of type {text}'
     return fault(OptionError, f'{name} is {text}, which does not fit', help='; '.join(ways) or f'{o.name}{o.signature}')
+
+
+def doc_of(fn):
+    "The docstring of a function, each paragraph on one line: tables and messages show the first."
+    return '\n\n'.join(' '.join(p.split()) for p in (inspect.getdoc(fn) or '').split('\n\n'))
 
 
 def _alone(error):

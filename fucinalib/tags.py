@@ -18,19 +18,26 @@ MAX_RANK = 8    # more axes than this is a mistake far more often than a model
 
 @lru_cache(maxsize=4096)
 def _parse(names):
-    flat = tuple(t for name in names for t in ((name.split() if isinstance(name, str) else _parse(tuple(name)))))
+    flat = tuple(t for name in names
+                 for t in ((name.split() if isinstance(name, str) else _parse(tuple(name)))))
     for t in flat:
-        if (normal := normalize('NFKC', t)) != t: raise fault(TagError, f'{t!r} is not a tag: where it stands in a program, Python reads {normal!r}', help=f'write {normal!r}')
+        if (normal := normalize('NFKC', t)) != t:
+            raise fault(TagError, f'{t!r} is not a tag: where it stands in a program, Python reads '
+                                  f'{normal!r}',
+                        help=f'write {normal!r}')
         if not t.isidentifier():
             near = re.sub(r'\W+', ' ', t).strip()
-            if not all(w.isidentifier() for w in near.split()): near = ' '.join(w if w.isidentifier() else 'd' + w for w in near.split())
-            raise fault(TagError, f'{t!r} is not a tag: a tag is a Python identifier', help=f'write {near!r}' if near else "for example 'row'")
+            if not all(w.isidentifier() for w in near.split()):
+                near = ' '.join(w if w.isidentifier() else 'd' + w for w in near.split())
+            raise fault(TagError, f'{t!r} is not a tag: a tag is a Python identifier',
+                        help=f'write {near!r}' if near else "for example 'row'")
     if len(set(flat)) < len(flat):
         twice = next(t for t in flat if flat.count(t) > 1)
         raise fault(TagError, f'tag {twice!r} stands twice in {" ".join(flat)!r}',
                     help=f'each axis needs a name of its own: {twice!r} and {twice + "2"!r}, say')
     if len(flat) > MAX_RANK:
-        raise fault(TagError, f'{len(flat)} axes; at most {MAX_RANK} are allowed', help='merge axes that always travel together')
+        raise fault(TagError, f'{len(flat)} axes; at most {MAX_RANK} are allowed',
+                    help='merge axes that always travel together')
     return flat
 
 # %% ../nbs/01_tags.ipynb #4d837981
@@ -44,7 +51,9 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
     for n in names:
         for t in (n if isinstance(n, tuple) else (n,)):
             if not isinstance(t, str):
-                raise fault(TagError, f'{brief(t)} is not a tag: an axis is chosen by its name, never by its position', help="for example 'row'")
+                raise fault(TagError, f'{brief(t)} is not a tag: an axis is chosen by its name, '
+                                      'never by its position',
+                            help="for example 'row'")
     return _parse(names)
 
 # %% ../nbs/01_tags.ipynb #37251043
@@ -55,19 +64,24 @@ def locate(x,       # anything with .tags and .shape
     tags = x.tags
     for n in names:
         if isinstance(n, int) and not isinstance(n, bool):
-            named = f'position {n} is {tags[n]!r}: x.{{op}}({tags[n]!r})' if -len(tags) <= n < len(tags) else 'name it'
-            raise fault(TagError, f'over position {brief(n)}: an axis is chosen by its name', x=x, help=named)
+            named = (f'position {n} is {tags[n]!r}: x.{{op}}({tags[n]!r})'
+                     if -len(tags) <= n < len(tags) else 'name it')
+            raise fault(TagError, f'over position {brief(n)}: an axis is chosen by its name', x=x,
+                        help=named)
     wanted = parse(*names)
     try: return tuple([tags.index(t) for t in wanted])
     except ValueError: pass
     missing = next(t for t in wanted if t not in tags)
-    raise fault(TagError, f'over {missing!r}: there is no such axis', x=x, help=did_you_mean(missing, tags, 'the axes are'))
+    raise fault(TagError, f'over {missing!r}: there is no such axis', x=x,
+                help=did_you_mean(missing, tags, 'the axes are'))
 
 def axis_of(x, tag):
-    "Position of the one axis `tag` of `x`. TagError for a name that is not there, and for none or several."
+    """Position of the one axis `tag` of `x`. TagError for a name that is not there, and for none
+    or several."""
     at = locate(x, tag)
     if len(at) == 1: return at[0]
-    help = f'the axes are {" ".join(x.tags)}' if x.tags else 'x is a single number; x.insert_axis("d") gives it an axis'
+    help = (f'the axes are {" ".join(x.tags)}' if x.tags
+            else 'x is a single number; x.insert_axis("d") gives it an axis')
     if at: help = f"x.merge('both', {' '.join(parse(tag))!r}) makes one of neighbours"
     raise fault(TagError, f'takes one axis, and {tag!r} names {len(at) or "none"}', x=x, help=help)
 
@@ -93,8 +107,12 @@ def one_new(x,        # anything with .tags and .shape
            )->str:
     "`tag` as one name. TagError for none, for several, and for one that another axis of `x` has."
     tags = parse(tag)
-    if len(tags) != 1: raise fault(TagError, f'one name is wanted, {len(tags)} given', x=x, help=f'{(tags or ("d",))[0]!r}, for example')
-    if tags[0] in x.tags and tags[0] not in free: raise fault(TagError, f'the name {tags[0]!r} is taken', x=x, help='choose a name that x does not have')
+    if len(tags) != 1:
+        raise fault(TagError, f'one name is wanted, {len(tags)} given', x=x,
+                    help=f'{(tags or ("d",))[0]!r}, for example')
+    if tags[0] in x.tags and tags[0] not in free:
+        raise fault(TagError, f'the name {tags[0]!r} is taken', x=x,
+                    help='choose a name that x does not have')
     return tags[0]
 
 def replaced(x, old, new):
@@ -107,7 +125,8 @@ def replaced(x, old, new):
 def route(src,  # tags an array has
           dst,  # tags it shall have: all of src and perhaps more
          ):
-    "How to view an array tagged `src` as one tagged `dst`: an axis order and an index that inserts size-1 axes, or None for nothing to do."
+    """How to view an array tagged `src` as one tagged `dst`: an axis order and an index that
+    inserts size-1 axes, or None for nothing to do."""
     if src == dst: return None
     order = tuple([src.index(t) for t in dst if t in src])
     return order, tuple([slice(None) if t in src else None for t in dst])
@@ -131,12 +150,13 @@ def renaming(name, old, new):
     return f'{name}.rename({by_word(old, repr(new))})'
 
 def meeting(x, other, names=('x', 'other')):
-    "The tags of a pointwise result of `x` and `other`. ShapeMismatch if a shared axis has two sizes and neither is 1."
+    """The tags of a pointwise result of `x` and `other`. ShapeMismatch if a shared axis has two
+    sizes and neither is 1."""
     a, b = x.tags, other.tags
     for t, n in zip(a, x.shape):
         if t in b and (m := other.shape[b.index(t)]) != n and n != 1 and m != 1:
             own, its = names
             raise fault(ShapeMismatch, f'over {t!r}: sizes differ', **{own: x, its: other},
-                        help=f'{t!r} is {n} in {own} and {m} in {its}; if they are different axes, rename one: '
-                             + renaming(its, t, t + '2'))
+                        help=f'{t!r} is {n} in {own} and {m} in {its}; if they are different axes, '
+                             'rename one: ' + renaming(its, t, t + '2'))
     return union(a, b)

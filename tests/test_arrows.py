@@ -10,7 +10,8 @@ ROOT = HOME.parent
 
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
 ORDER = """_before_numpy colors errors elsewhere modes tags dtypes incoming show kernels
-           tensor arguments misuse written owed widening autograd gradients checks graph contraction_trace
+           tensor arguments misuse written owed widening autograd gradients checks picture graph
+           contraction_trace
            ops registry_table exercises __main__ __init__""".split()
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 

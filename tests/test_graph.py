@@ -9,7 +9,8 @@ import fucinalib as fl
 from fucinalib import Tensor, param
 from fucinalib.autograd import Node, reach
 from fucinalib.errors import FucinaError, OptionError
-from fucinalib.graph import LIMIT, fold, held, renderer, repeats
+from fucinalib.graph import LIMIT, fold, held, repeats
+from fucinalib.picture import renderer
 from fucinalib.show import tag_color
 
 def nodes(picture, kind=None):
@@ -378,20 +379,20 @@ def child(code, more='', env=None):
 
 def test_without_dot_the_package_draws():
     "Case 49: PATH without `dot`."
-    out = child("print('dot' in (fl.graph.renderer() or ''), g._repr_svg_().count('<svg'), "
+    out = child("print('dot' in (fl.picture.renderer() or ''), g._repr_svg_().count('<svg'), "
                 "len(g._repr_mimebundle_()))",
                 env={'PATH': '/nonexistent'})
     assert out.split() == ['False', '1', '2']
 
 def test_the_renderer_can_be_named():
-    out = child("print(Path(fl.graph.renderer()).stem, g._repr_svg_().count('<svg'))",
+    out = child("print(Path(fl.picture.renderer()).stem, g._repr_svg_().count('<svg'))",
                 env={'FUCINALIB_RENDERER': 'graphviz-pure'})
     assert out.split() == ['graphviz-pure', '1']
-    out = child("print(fl.graph.renderer(), list(g._repr_mimebundle_()))",
+    out = child("print(fl.picture.renderer(), list(g._repr_mimebundle_()))",
                 env={'FUCINALIB_RENDERER': 'no-such-program'})
     assert out.split() == ['None', "['text/plain']"]
 
-NONE = "import fucinalib.graph\nfucinalib.graph.renderer = lambda: None"
+NONE = "import fucinalib.picture\nfucinalib.picture.renderer = lambda: None"
 
 def test_without_any_renderer_there_is_text():
     out = child("b = g._repr_mimebundle_()\nprint(list(b), g._repr_svg_(), "

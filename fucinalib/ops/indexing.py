@@ -28,7 +28,8 @@ def _read_positions(x, tag, indices):
     if at.size == 0:
         raise fault(InvalidShape, 'no indices', 'a tensor holds at least one value; skip an empty case')
     if at.dtype.kind not in 'iu':
-        help = f"positions are whole numbers: {made_whole('indices', indices)}; x.masked_select(mask, 'picked') for a mask"
+        help = (f"positions are whole numbers: {made_whole('indices', indices)}; "
+                "x.masked_select(mask, 'picked') for a mask")
         raise fault(DTypeError, f'indices of type {at.dtype}', help)
     if at.ndim != 1:
         raise fault(TagError, f'the indices have {at.ndim} axes', indices=indices,
@@ -73,7 +74,8 @@ def _read_places(x, tag, indices):
     "Where the axis `tag` of x is, and the positions along it, one for each entry."
     at, spot = indices if isinstance(indices, Tensor) else Tensor(indices, x.tags), axis_of(x, tag)
     if at.dtype != 'i64':
-        raise fault(DTypeError, f'positions of type {at.dtype}', made_whole('indices', indices), indices=at)
+        raise fault(DTypeError, f'positions of type {at.dtype}', made_whole('indices', indices),
+                    indices=at)
     if at.tags != x.tags or at.shape != x.shape[:spot] + (at.shape[spot],) + x.shape[spot + 1:]:
         raise fault(ShapeMismatch, f'along {tag!r}: sizes differ', indices=at,
                     help=f'the tags of x in its order, the same sizes except along {tag!r}')

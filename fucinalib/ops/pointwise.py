@@ -12,7 +12,8 @@ from .. import kernels
 from ..autograd import F32, Sample, facts, op, registry
 from ..checks import constant, meets, mixed, not_for, not_numeric, real, writable
 from ..dtypes import rounded
-from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView, did_you_mean, fault
+from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView
+from ..errors import did_you_mean, fault
 from ..tags import align, axis_of, meeting
 from ..tensor import Tensor, patch, wrap
 
@@ -20,7 +21,8 @@ from ..tensor import Tensor, patch, wrap
 def same(g): return g
 
 def pair(x, other, names=('x', 'other')):
-    "Both arrays lined up by name, the tags of the result, and for each operand the function that folds a gradient back to it."
+    """Both arrays lined up by name, the tags of the result, and for each operand the function
+    that folds a gradient back to it."""
     if not isinstance(other, Tensor): return x.data, as_number(other, x), x.tags, same, None
     a, b = x.data, other.data
     if a.dtype is not F32 or b.dtype is not F32:
@@ -34,12 +36,14 @@ def pair(x, other, names=('x', 'other')):
 
 # %% ../../nbs/10_pointwise.ipynb #07bda379
 def folder(own, size, tags, shape):
-    "The function that sums a gradient of `tags`, `shape` over whatever an operand of tags `own` and sizes `size` was stretched along."
+    """The function that sums a gradient of `tags`, `shape` over whatever an operand of tags `own`
+    and sizes `size` was stretched along."""
     if own == tags and size == shape: return same
     return lambda g: fold(g, tags, own, size)
 
 def fold(g, tags, own, size):
-    "Sum `g` over the axes the operand lacked or had at size 1, then put the rest into the operand's order."
+    """Sum `g` over the axes the operand lacked or had at size 1, then put the rest into the
+    operand's order."""
     have = dict(zip(own, size))
     over = tuple([i for i, (t, n) in enumerate(zip(tags, g.shape)) if t not in have or have[t] != n])
     if over: g = kernels.sum(g, over)
@@ -50,7 +54,8 @@ def fold(g, tags, own, size):
 def as_number(value, x):
     "A Python or NumPy number as one of x's type. DTypeError if the type cannot hold it."
     kind = x.data.dtype.kind
-    if isinstance(value, np.generic) or isinstance(value, np.ndarray) and not value.ndim: value = value.item()
+    if isinstance(value, np.generic) or isinstance(value, np.ndarray) and not value.ndim:
+        value = value.item()
     if kind == 'b': raise not_numeric(x)
     if isinstance(value, (bool, int, float)) and kind not in 'iu':
         if (real := finite(value, x.data.dtype)) is not None: return real
@@ -60,7 +65,8 @@ def as_number(value, x):
     raise not_for(x, value)
 
 def finite(value, kind):
-    "A number as a float, infinite where the NumPy type `kind` ends before it; None for a whole number beyond all floats."
+    """A number as a float, infinite where the NumPy type `kind` ends before it; None for a whole
+    number beyond all floats."""
     try: value = float(value)
     except OverflowError: return None
     if kind.itemsize < 4: return float(rounded(np.asarray(value), kind))
@@ -93,10 +99,13 @@ def mul(x:Tensor,            # any tags
        )->Tensor:
     "x * other, broadcasting by name."
     a, b, tags, fold_x, fold_other = pair(x, other)
-    return kernels.mul(a, b), tags, (lambda g: fold_x(kernels.mul(g, b)), lambda g: fold_other(kernels.mul(g, a)))
+    return (kernels.mul(a, b),
+            tags,
+            (lambda g: fold_x(kernels.mul(g, b)), lambda g: fold_other(kernels.mul(g, a))))
 
 # %% ../../nbs/10_pointwise.ipynb #2761af1c
-@op('pointwise', needs=[real('x', 'whole numbers divide with div_floor (//) or div_trunc'), meets('other', of='x')])
+@op('pointwise', needs=[real('x', 'whole numbers divide with div_floor (//) or div_trunc'),
+                        meets('other', of='x')])
 def div(x:Tensor,            # any tags, real numbers
         other:Tensor|float,  # a tensor, met by name, or a number
        )->Tensor:
@@ -116,24 +125,31 @@ def chosen(name, doc):
               )->Tensor:
         a, b, tags, fold_x, fold_other = pair(x, other)
         def rules(g):
-            ga, gb = back(g, np.broadcast_to(a, g.shape), np.broadcast_to(np.asarray(b, a.dtype), g.shape))
+            ga, gb = back(g, np.broadcast_to(a, g.shape),
+                          np.broadcast_to(np.asarray(b, a.dtype), g.shape))
             return fold_x(ga), fold_other(gb) if fold_other else None
         return f(a, b), tags, rules
     choice.__name__ = choice.__qualname__ = name
     choice.__doc__ = doc
     return op('pointwise', needs=[meets('other', of='x')])(choice)
 
-maximum = chosen('maximum', "The larger of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.")
-minimum = chosen('minimum', "The smaller of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.")
+maximum = chosen(
+    'maximum',
+    "The larger of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.")
+minimum = chosen(
+    'minimum',
+    "The smaller of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.")
 
 # %% ../../nbs/10_pointwise.ipynb #ac316102
 @op('pointwise', needs=[meets('other', of='x')])
 def pow(x:Tensor,            # any tags
         other:Tensor|float,  # a tensor, met by name, or a number
        )->Tensor:
-    "x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too."
+    """x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0
+    is 0, at 0 too."""
     a, b, tags, fold_x, fold_other = pair(x, other)
-    if a.dtype.kind != 'f' and np.any(np.less(b, 0)): raise fault(DTypeError, f'to a negative power of {x.dtype}', help="x.to('f32').pow(...)")
+    if a.dtype.kind != 'f' and np.any(np.less(b, 0)):
+        raise fault(DTypeError, f'to a negative power of {x.dtype}', help="x.to('f32').pow(...)")
     if fold_other is None:
         return kernels.pow(a, b), tags, (lambda g: kernels.pow_scalar_backward(g, a, b), None)
     y = kernels.pow(a, b)
@@ -147,17 +163,21 @@ def lift(value, x):
     "A number on the left of an operator as a tensor of x's type."
     return wrap(np.asarray(as_number(value, x), x.data.dtype), ())
 
-Tensor.__add__, Tensor.__sub__, Tensor.__mul__, Tensor.__truediv__, Tensor.__pow__ = add, sub, mul, div, pow
+Tensor.__add__, Tensor.__sub__, Tensor.__mul__, Tensor.__truediv__, Tensor.__pow__ = (add, sub, mul,
+                                                                                      div, pow)
 
 def assigned(sign, fn, fix):
     "`x += y` is `x = x + y`, except that a parameter must not become a result."
     def assign(self, other):
         if self.node is None or self.node.op is not None: return fn(self, other)
-        raise fault(UnsupportedGradient, f'w {sign}= ... would make w a result and lose the parameter', w=self, other=other,
+        raise fault(UnsupportedGradient,
+                    f'w {sign}= ... would make w a result and lose the parameter', w=self,
+                    other=other,
                     help=f'w.detach().{fix} changes its values')
     return assign
 
-Tensor.__iadd__, Tensor.__isub__ = assigned('+', add, 'add_(other)'), assigned('-', sub, 'add_(other, alpha=-1)')
+Tensor.__iadd__, Tensor.__isub__ = (assigned('+', add, 'add_(other)'),
+                                    assigned('-', sub, 'add_(other, alpha=-1)'))
 Tensor.__imul__, Tensor.__itruediv__ = assigned('*', mul, 'mul_(s)'), assigned('/', div, 'mul_(1 / s)')
 
 @patch
@@ -186,9 +206,12 @@ def add_(x:Tensor,            # changed in place
     if not isinstance(other, Tensor):
         x.data += as_number(other, x) * alpha
         return x
-    if other.requires_grad: raise fault(UnsupportedGradient, 'changes values in place, and other is in a graph', help='other.detach()')
+    if other.requires_grad:
+        raise fault(UnsupportedGradient, 'changes values in place, and other is in a graph',
+                    help='other.detach()')
     if x.tags != other.tags or x.shape != other.shape:
-        raise fault(ShapeMismatch, 'tags and sizes differ', help='x.add(other) broadcasts into a new tensor')
+        raise fault(ShapeMismatch, 'tags and sizes differ',
+                    help='x.add(other) broadcasts into a new tensor')
     if x.dtype != other.dtype: raise mixed(x, other)
     kernels.add_scaled_(x.data, other.data, alpha)
     return x
@@ -205,9 +228,13 @@ def mul_(x:Tensor,  # changed in place
 # %% ../../nbs/10_pointwise.ipynb #68dc7e15
 def last_axis_vector(x, vector, tag):
     "`vector` as an array that fits the last axis of x, which must be `tag`."
-    if axis_of(x, tag) != x.ndim - 1: raise fault(UnsupportedView, f'{tag!r} is not the last axis', help='x.add(bias) meets by name wherever the axis is')
+    if axis_of(x, tag) != x.ndim - 1:
+        raise fault(UnsupportedView, f'{tag!r} is not the last axis',
+                    help='x.add(bias) meets by name wherever the axis is')
     v = np.asarray(vector, x.data.dtype)
-    if v.shape != x.shape[-1:]: raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', vec=v, help=f'give {x.shape[-1]} values')
+    if v.shape != x.shape[-1:]:
+        raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', vec=v,
+                    help=f'give {x.shape[-1]} values')
     return v
 
 @op('pointwise', needs=[constant('vec')])
@@ -228,7 +255,9 @@ def bias_add_(x:Tensor,  # changed in place; the last tag is `tag`
     "x = op(x + vec) in place along the last axis; returns x."
     v = last_axis_vector(x, vec, tag)
     unary = {n: o for n, o in registry.items() if o.family == 'unary'}
-    if op is not None and op not in unary: raise fault(OptionError, f'there is no unary operation {op!r}', help=did_you_mean(op, unary))
+    if op is not None and op not in unary:
+        raise fault(OptionError, f'there is no unary operation {op!r}',
+                    help=did_you_mean(op, unary))
     x.data += v
     if op is not None: x.data[...] = unary[op].call(wrap(x.data, x.tags)).data
     return x
@@ -236,15 +265,18 @@ def bias_add_(x:Tensor,  # changed in place; the last tag is `tag`
 # %% ../../nbs/10_pointwise.ipynb #f0d4b9b3
 def pairs(*more, **bounds):
     "Two operands that meet in every way there is."
-    sizes = ('row=2 col=3', 'row=2 col=3'), ('row=2 col=3', 'col=3'), ('row=2', 'col=3 row=2'), ('row=2 col=3', 'row=2 col=1'), ('d=3', '')
+    sizes = (('row=2 col=3', 'row=2 col=3'), ('row=2 col=3', 'col=3'), ('row=2', 'col=3 row=2'),
+             ('row=2 col=3', 'row=2 col=1'), ('d=3', ''))
     return [Sample(*s, **bounds) for s in (*sizes, ('d=3', 1.5), *more)]
 
 for f in (add, sub, mul, maximum, minimum): facts(f, pairs(), torch=f'torch.{f.__name__}')
 facts(div, pairs(low=.5), torch='torch.div')
 facts(pow, pairs(('d=3', 3), ('d=3', 2.), ('d=3', -1.), low=.5), torch='torch.pow')
-facts(add_, [Sample('d=3', 'd=3')], torch='torch.Tensor.add_', mistakes=[(ShapeMismatch, lambda f: f(Tensor([1.], 'd'), Tensor([1., 2.], 'd')))])
+facts(add_, [Sample('d=3', 'd=3')], torch='torch.Tensor.add_',
+      mistakes=[(ShapeMismatch, lambda f: f(Tensor([1.], 'd'), Tensor([1., 2.], 'd')))])
 facts(mul_, [Sample('d=3', 2.)], torch='torch.Tensor.mul_')
-RAW = [(ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), [1.], 'd')), (UnsupportedView, lambda f: f(Tensor([[1., 2.]], 'd e'), [1.], 'd'))]
+RAW = [(ShapeMismatch, lambda f: f(Tensor([1., 2.], 'd'), [1.], 'd')),
+       (UnsupportedView, lambda f: f(Tensor([[1., 2.]], 'd e'), [1.], 'd'))]
 facts(bias_add, [Sample('row=2 d=3', np.array([1., 2., 3.]), 'd')], RAW, torch='torch.add')
 facts(bias_add_, [Sample('row=2 d=3', np.array([1., 2., 3.]), 'd')],
       RAW + [(OptionError, lambda f: f(Tensor([1.], 'd'), [1.], 'd', op='rleu'))])

@@ -84,7 +84,8 @@ def neg(x:Tensor,  # any tags
 
 # %% ../../nbs/11_unary.ipynb #c50a455a
 def flat(name, doc, whole=np.copy):
-    "An operation whose slope is 0 wherever it has one; `whole` is what it makes of whole numbers, which stay what they are."
+    """An operation whose slope is 0 wherever it has one; `whole` is what it makes of whole
+    numbers, which stay what they are."""
     f = getattr(kernels, name)
     def stepped(x:Tensor,  # any tags
                )->Tensor:
@@ -93,7 +94,9 @@ def flat(name, doc, whole=np.copy):
     stepped.__doc__ = doc
     return op('unary', needs=[numeric('x')])(stepped)
 
-sign = flat('sign', "1 above 0, -1 below. Unlike torch and NumPy, -0 keeps its sign, and unlike torch NaN stays NaN.", kernels.sign)
+sign = flat('sign', "1 above 0, -1 below. Unlike torch and NumPy, -0 keeps its sign, and unlike "
+                    "torch NaN stays NaN.",
+            kernels.sign)
 floor = flat('floor', "The largest whole number not above x, in the type of x.")
 ceil = flat('ceil', "The smallest whole number not below x, in the type of x.")
 round = flat('round', "The nearest whole number, the even one of two, in the type of x.")
@@ -105,25 +108,32 @@ Tensor.__abs__, Tensor.__neg__, Tensor.__floor__, Tensor.__ceil__ = abs, neg, fl
 def __round__(self:Tensor, digits=None):
     if digits is None: return round(self)
     power = 10**digits if type(digits) is int and -10 < digits < 10 else '10**digits'
-    raise fault(OptionError, f'round to {brief(digits)} digits', x=self, help=f'(x * {power}).round() / {power}')
+    raise fault(OptionError, f'round to {brief(digits)} digits', x=self,
+                help=f'(x * {power}).round() / {power}')
 
 # %% ../../nbs/11_unary.ipynb #a9296628
-@op('unary', needs=[numeric('x'), number('min max', finite=False, kind=InvalidShape, hint='x.maximum(low).minimum(high) takes tensors')])
+@op('unary', needs=[numeric('x'), number('min max', finite=False, kind=InvalidShape,
+                                         hint='x.maximum(low).minimum(high) takes tensors')])
 def clamp(x:Tensor,  # any tags
           min=None,  # lower bound, a number, or None
           max=None,  # upper bound, a number, or None
          )->Tensor:
-    "x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max is an error."
+    """x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max
+    is an error."""
     a = x.data
-    if min is None and max is None: raise fault(OptionError, 'without a bound', help='x.clamp(min=0), x.clamp(max=1) or x.clamp(0, 1)')
+    if min is None and max is None:
+        raise fault(OptionError, 'without a bound',
+                    help='x.clamp(min=0), x.clamp(max=1) or x.clamp(0, 1)')
     ends = (-np.inf, np.inf) if a.dtype.kind == 'f' else (np.iinfo(a.dtype).min, np.iinfo(a.dtype).max)
     low, high = [end if v is None else as_number(v, x) for v, end in zip((min, max), ends)]
-    if not low <= high: raise fault(InvalidShape, f'between {low} and {high}', help='the lower bound comes first')
+    if not low <= high:
+        raise fault(InvalidShape, f'between {low} and {high}', help='the lower bound comes first')
     return kernels.clamp(a, low, high), x.tags, (lambda g: kernels.clamp_backward(g, a, low, high),)
 
 # %% ../../nbs/11_unary.ipynb #fa7f3c0d
 sigmoid = bend('sigmoid', 'y', "1 / (1 + exp(-x)), exact on both sides.")
-softplus = bend('softplus', 'x', "ln(1 + exp(x)), a smooth relu whose slope is sigmoid(x). Unlike torch, no beta and no threshold.")
+softplus = bend('softplus', 'x', "ln(1 + exp(x)), a smooth relu whose slope is sigmoid(x). Unlike "
+                                 "torch, no beta and no threshold.")
 
 # %% ../../nbs/11_unary.ipynb #0ca3eadb
 @op('unary', needs=[real('x'), one_of('approximate', 'none fast')])
@@ -132,21 +142,24 @@ def tanh(x:Tensor,            # any tags, real numbers
         )->Tensor:
     "The hyperbolic tangent."
     a = x.data
-    if approximate == 'fast': return kernels.fast_tanh(a), x.tags, (lambda g: kernels.fast_tanh_backward(g, a),)
+    if approximate == 'fast':
+        return kernels.fast_tanh(a), x.tags, (lambda g: kernels.fast_tanh_backward(g, a),)
     y = kernels.tanh(a)
     return y, x.tags, (lambda g: kernels.tanh_backward(g, y),)
 
 # %% ../../nbs/11_unary.ipynb #2d628f5d
 silu = bend('silu', 'x', "x sigmoid(x), also called swish (Elfwing et al. 2017).")
-elu = bend('elu', 'x', "x above 0, exp(x) - 1 elsewhere (Clevert et al. 2015). Unlike torch, alpha is always 1.")
+elu = bend('elu', 'x', "x above 0, exp(x) - 1 elsewhere (Clevert et al. 2015). Unlike torch, alpha "
+                       "is always 1.")
 
 # %% ../../nbs/11_unary.ipynb #9fe36f11
-GELU = dict(none=(kernels.gelu, kernels.gelu_backward), tanh=(kernels.gelu_tanh, kernels.gelu_tanh_backward),
+GELU = dict(none=(kernels.gelu, kernels.gelu_backward),
+            tanh=(kernels.gelu_tanh, kernels.gelu_tanh_backward),
             quant=(kernels.gelu_quant, kernels.gelu_tanh_backward))
 
 @op('unary', needs=[real('x'), one_of('approximate', GELU)])
 def gelu(x:Tensor,            # any tags, real numbers
-         approximate='none',  # 'none' for x Phi(x), 'tanh', or 'quant' for ggml's half-precision table of the tanh form
+         approximate='none',  # 'none' for x Phi(x), 'tanh', or 'quant' for ggml's table of the tanh form
         )->Tensor:
     "x times the probability that a standard normal number is below x (Hendrycks and Gimpel 2016)."
     a, (f, slope) = x.data, GELU[approximate]
@@ -169,12 +182,18 @@ def softcap(x:Tensor,  # any tags, real numbers
     return y, x.tags, (lambda g: kernels.softcap_backward(g, y, c),)
 
 # %% ../../nbs/11_unary.ipynb #645b7f8a
-FORMS = dict(gelu_erf=gelu, gelu_tanh=partial(gelu, approximate='tanh'), gelu_quant=partial(gelu, approximate='quant'),
-             fast_tanh=partial(tanh, approximate='fast'), softcap_15=partial(softcap, cap=15.), softcap_30=partial(softcap, cap=30.))
+FORMS = dict(gelu_erf=gelu,
+             gelu_tanh=partial(gelu, approximate='tanh'),
+             gelu_quant=partial(gelu, approximate='quant'),
+             fast_tanh=partial(tanh, approximate='fast'),
+             softcap_15=partial(softcap, cap=15.),
+             softcap_30=partial(softcap, cap=30.))
 
 def named_functions():
-    "Name -> function of a tensor alone: the operations of this family that need nothing else, and FORMS."
-    alone = lambda o: o.family == 'unary' and all(p.default is not p.empty for p in list(o.signature.parameters.values())[1:])
+    """Name -> function of a tensor alone: the operations of this family that need nothing else,
+    and FORMS."""
+    alone = lambda o: o.family == 'unary' and all(
+        p.default is not p.empty for p in list(o.signature.parameters.values())[1:])
     return {n: o.call for n, o in registry.items() if alone(o) and n != 'clamp'} | FORMS
 
 @op('unary', composed=True)
@@ -183,7 +202,9 @@ def unary(x:Tensor,  # any tags
          )->Tensor:
     "The function called `name` of x."
     functions = named_functions()
-    if name not in functions: raise fault(OptionError, f'there is no function {name!r}', help=did_you_mean(name, sorted(functions)))
+    if name not in functions:
+        raise fault(OptionError, f'there is no function {name!r}',
+                    help=did_you_mean(name, sorted(functions)))
     return functions[name](x)
 
 # %% ../../nbs/11_unary.ipynb #54e5699f
@@ -192,27 +213,36 @@ def dropout(x:Tensor,  # any tags, real numbers
             p,         # share that is dropped, 0 <= p < 1
             seed,      # a whole number, taken modulo 2**64; give each layer and step its own
            )->Tensor:
-    """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed.
+    """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure
+    function of x, p and seed.
 
     At evaluation leave it out."""
-    if seed is None: raise fault(OptionError, 'without a seed', help='seed=step, say: a new one for each layer and step')
+    if seed is None:
+        raise fault(OptionError, 'without a seed',
+                    help='seed=step, say: a new one for each layer and step')
     p = float(np.float32(p))
     args = clean(seed), bits64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)
     return kernels.dropout(x.data, *args), x.tags, (lambda g: kernels.dropout(g, *args),)
 
 # %% ../../nbs/11_unary.ipynb #6dc001c1
 ANY, POSITIVE = [Sample('row=2 col=3'), Sample('')], [Sample('row=2 col=3', low=.5), Sample('', low=.5)]
-for f in (relu, exp, square, abs, neg, sign, floor, ceil, round, sigmoid, sin, cos): facts(f, ANY, torch=f'torch.{f.__name__}')
+for f in (relu, exp, square, abs, neg, sign, floor, ceil, round, sigmoid, sin, cos):
+    facts(f, ANY, torch=f'torch.{f.__name__}')
 for f in (log, sqrt, rsqrt, reciprocal): facts(f, POSITIVE, torch=f'torch.{f.__name__}')
 for f in (softplus, silu, elu): facts(f, ANY, torch=f'torch.nn.functional.{f.__name__}')
 facts(quick_gelu, ANY)
 facts(log1p, [Sample('row=2 col=3', low=-.5)], torch='torch.log1p')
-facts(leaky_relu, [Sample('row=2 col=3', .1), Sample('d=4', -.5)], torch='torch.nn.functional.leaky_relu')
-facts(clamp, [Sample('row=2 col=3', -1., 1.), Sample('d=4', min=0.), Sample('d=4', max=.5)], torch='torch.clamp',
-      mistakes=[(InvalidShape, lambda f: f(Tensor([1.], 'd'), 2., 1.)), (OptionError, lambda f: f(Tensor([1.], 'd')))])
+facts(leaky_relu, [Sample('row=2 col=3', .1), Sample('d=4', -.5)],
+      torch='torch.nn.functional.leaky_relu')
+facts(clamp, [Sample('row=2 col=3', -1., 1.), Sample('d=4', min=0.), Sample('d=4', max=.5)],
+      torch='torch.clamp',
+      mistakes=[(InvalidShape, lambda f: f(Tensor([1.], 'd'), 2., 1.)),
+                (OptionError, lambda f: f(Tensor([1.], 'd')))])
 facts(tanh, ANY + [Sample('row=2 col=3', 'fast')], torch='torch.tanh')
 facts(gelu, ANY + [Sample('row=2 col=3', 'tanh')], torch='torch.nn.functional.gelu')
 facts(softcap, [Sample('row=2 col=3', 1.5), Sample('d=4', 30)])
-facts(unary, [Sample('d=3', 'tanh'), Sample('d=3', 'gelu_tanh')], mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), 'rleu'))])
-facts(dropout, [Sample('row=2 col=3', .5, 7), Sample('d=4', 0., 1)], torch='torch.nn.functional.dropout',
+facts(unary, [Sample('d=3', 'tanh'), Sample('d=3', 'gelu_tanh')],
+      mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), 'rleu'))])
+facts(dropout, [Sample('row=2 col=3', .5, 7), Sample('d=4', 0., 1)],
+      torch='torch.nn.functional.dropout',
       mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), .5, None))])
