@@ -894,7 +894,7 @@ Parameters
 x
     any tags, real numbers
 approximate
-    'none' for x Phi(x), 'tanh', or 'quant' for ggml's table of the tanh form
+    'none' for x Phi(x), 'tanh', or 'quant', ggml's table of that form
 """,
     'glu':
 """up * sigmoid(gate). Unlike torch, of two tensors; split_gated halves one.

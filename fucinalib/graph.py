@@ -28,6 +28,7 @@ def operands(n):
     constants = iter(n.constants or ())
     return [next(constants, None) if p is None else p for p in n.parents]
 
+# %% ../nbs/04_graph.ipynb #5c852585
 def is_node(x):
     """Whether x is a step of a computation; by what it has, since chapter 3 makes a Node class of
     its own."""
@@ -39,6 +40,7 @@ def key(x):
     if isinstance(x, tuple): return id(x[0] if x[0]() is None else x[0]())
     return x.node or id(x)
 
+# %% ../nbs/04_graph.ipynb #a9184e82
 def as_box(x):
     """What there is to say of a node, a tensor or a sketch: tags, shape, dtype, value if tiny,
     tensor if alive, node."""
@@ -65,6 +67,7 @@ def held_by(name, v):
     else: return {}
     return {k: t for k, t in inner.items() if issubclass(type(t), Tensor)}
 
+# %% ../nbs/04_graph.ipynb #2cc692d0
 def variables(frame):
     "key -> name, for every tensor that the code running in `frame` has in a variable."
     own, inner = {}, {}
@@ -101,6 +104,7 @@ def entry(kind, link, s, p):
     outside = (a < s) & (b >= s) & (b < s + p)
     return (kind[s:s + p] == kind[s + p:s + 2 * p]).all() and bool(((b - a == c - b) | outside).all())
 
+# %% ../nbs/04_graph.ipynb #7b76f283
 def repeats(kind, link, least):
     """Blocks that repeat at least `least` times, from left to right, each as long as possible:
     (start, period, times)."""
@@ -300,6 +304,7 @@ def draw_box(d, where, id, x, look, name='', times=1):
     where.node(id, label, _attributes={'class': look}, shape='box', style='rounded,filled',
                fillcolor=fill, color=line, penwidth=width, peripheries=outlines)
 
+# %% ../nbs/04_graph.ipynb #005f1cea
 def draw_leaf(d, p):
     "The box of an operand that no step made, once."
     k = d.leaf(p)

@@ -75,6 +75,7 @@ def locate(x,       # anything with .tags and .shape
     raise fault(TagError, f'over {missing!r}: there is no such axis', x=x,
                 help=did_you_mean(missing, tags, 'the axes are'))
 
+# %% ../nbs/01_tags.ipynb #3bdab70b
 def axis_of(x, tag):
     """Position of the one axis `tag` of `x`. TagError for a name that is not there, and for none
     or several."""
@@ -85,6 +86,7 @@ def axis_of(x, tag):
     if at: help = f"x.merge('both', {' '.join(parse(tag))!r}) makes one of neighbours"
     raise fault(TagError, f'takes one axis, and {tag!r} names {len(at) or "none"}', x=x, help=help)
 
+# %% ../nbs/01_tags.ipynb #ce507142
 def name_of(x, tag):
     "The one axis `tag` of `x` as its bare name, however it was written: 'd', ' d ', ('d',) or ['d']."
     return x.tags[axis_of(x, tag)]
@@ -115,6 +117,7 @@ def one_new(x,        # anything with .tags and .shape
                     help='choose a name that x does not have')
     return tags[0]
 
+# %% ../nbs/01_tags.ipynb #6fe827ec
 def replaced(x, old, new):
     "The tags of `x` with `new` standing where `old` stood. TagError if `new` is taken by another axis."
     at = axis_of(x, old)
@@ -149,6 +152,7 @@ def renaming(name, old, new):
     "The call that renames an axis, for a message."
     return f'{name}.rename({by_word(old, repr(new))})'
 
+# %% ../nbs/01_tags.ipynb #e41b9af6
 def meeting(x, other, names=('x', 'other')):
     """The tags of a pointwise result of `x` and `other`. ShapeMismatch if a shared axis has two
     sizes and neither is 1."""

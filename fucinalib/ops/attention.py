@@ -64,6 +64,7 @@ def _widened(t, j, kind):
     b = np.ascontiguousarray(t.blocks[..., j:j + PIECE, :, :, :])
     return _batched(t.dtype.floats(b.reshape(-1, b.shape[-1])).reshape(*b.shape[:-2], -1))
 
+# %% ../../nbs/22_attention.ipynb #3de1ca1f
 def _merge(y, l, y2, l2):
     "Two results of attention and their lambdas as those of both sets of keys."
     both = np.logaddexp(l, l2)
@@ -78,6 +79,7 @@ def _all_finite(*arrays):
     "Whether no array holds NaN or an infinity."
     return all(np.isfinite(kernels.sum(a, tuple(range(a.ndim)))) for a in arrays)
 
+# %% ../../nbs/22_attention.ipynb #2def02ab
 def _look(q, parts, own, scale, lo, hi, bias):
     "Result and lambda of attention over the pieces."
     y = l = None
@@ -111,6 +113,7 @@ def _check_keys(q, k, v, mask):
     if isinstance(k, Tensor) or mask == 'causal': return
     raise fault(OptionError, 'over a cache of blocks is causal', help="mask='causal'")
 
+# %% ../../nbs/22_attention.ipynb #8a764ad0
 def _check_constant(why, **operands):
     for name, x in operands.items(): no_gradient(name, x, f'{name}.detach() or no_grad(); {why}')
 

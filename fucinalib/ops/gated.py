@@ -21,6 +21,7 @@ def _both_ways(name): return getattr(kernels, name), getattr(kernels, f'{name}_b
 
 GATES = {name: _both_ways(name) for name in ('glu', 'swiglu', 'geglu', 'situ')}
 
+# %% ../../nbs/11a_gated.ipynb #b4de203f
 def _let_through(up, gate, f, back):
     "What every gate does with its two kernels: meet, compute, and fold both gradients back."
     a, b, tags, fold_up, fold_gate = pair(up, gate, ('up', 'gate'))
@@ -62,6 +63,7 @@ def gate_called(name, doc):
     passed.__doc__ = doc
     return op('gated', needs=[real('up gate'), meets('gate', of='up')])(passed)
 
+# %% ../../nbs/11a_gated.ipynb #3370d0e7
 glu = gate_called('glu', "up * sigmoid(gate). Unlike torch, of two tensors; split_gated halves one.")
 swiglu = gate_called('swiglu', "up * silu(gate). Many libraries put the gate first; here it is second.")
 geglu = gate_called('geglu', "up * gelu(gate, 'tanh').")

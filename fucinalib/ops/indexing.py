@@ -147,6 +147,7 @@ def _read_rows(x, tag, indices, update):
         raise fault(ShapeMismatch, head, 'one row for each position')
     return spot, at
 
+# %% ../../nbs/16_indexing.ipynb #0e3c8779
 @op('indexing', needs=[*AT_POSITIONS, rows('update', along='tag', of='x')])
 def index_add(x:Tensor,       # any tags
               tag,            # axis of the rows
@@ -165,6 +166,7 @@ def _put(a, at, values):
     y[at] = values
     return y
 
+# %% ../../nbs/16_indexing.ipynb #54df0bc9
 @op('indexing', needs=[*AT_POSITIONS, rows('update', along='tag', of='x')])
 def set_rows(x:Tensor,       # any tags
              tag,            # axis of the rows
@@ -201,6 +203,7 @@ def _range_along(x, tag, start, length):
         raise fault(IndexOutOfBounds, f'of {tag!r}: {start} to {stop} of {n}', help)
     return (slice(None),) * spot + (slice(start, stop),)
 
+# %% ../../nbs/16_indexing.ipynb #31838a0e
 AT_START = [axis('tag', of='x'), whole('start', least=0, kind=IndexOutOfBounds)]
 
 @op('indexing', needs=[*AT_START, rows('update', along='tag', of='x')])

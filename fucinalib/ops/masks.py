@@ -47,6 +47,7 @@ def comparison(name, doc):
     compared.__doc__ = f'{doc} Unlike torch, nothing is stretched.'
     return op('mask', needs=[matches('other', of='x')], differentiable=False)(compared)
 
+# %% ../../nbs/12_masks.ipynb #76dcde33
 lt, le = comparison('lt', "Where x < other."), comparison('le', "Where x <= other.")
 gt, ge = comparison('gt', "Where x > other."), comparison('ge', "Where x >= other.")
 eq = comparison('eq', "Where x equals other; NaN equals nothing.")
@@ -88,6 +89,7 @@ def connective(name, doc):
     joined.__doc__ = f'{doc} Unlike torch, whole numbers are refused.'
     return op('mask', needs=[matches('other', 'x'), logical('x other')], differentiable=False)(joined)
 
+# %% ../../nbs/12_masks.ipynb #5ad74fe2
 logical_and = connective('logical_and', "Where both are true.")
 logical_or = connective('logical_or', "Where one or both are true.")
 logical_xor = connective('logical_xor', "Where exactly one is true.")
@@ -115,6 +117,7 @@ Tensor.__and__ = Tensor.__rand__ = _bool_operator('&', logical_and)
 Tensor.__or__ = Tensor.__ror__ = _bool_operator('|', logical_or)
 Tensor.__xor__ = Tensor.__rxor__ = _bool_operator('^', logical_xor)
 
+# %% ../../nbs/12_masks.ipynb #6e87fa12
 @patch
 def __invert__(self:Tensor):
     if self.data.dtype.kind == 'b': return logical_not(self)
@@ -166,6 +169,7 @@ def question(name, doc):
     asked.__doc__ = doc
     return op('mask', differentiable=False)(asked)
 
+# %% ../../nbs/12_masks.ipynb #35754ee0
 isnan = question('isnan', "Where x is not a number.")
 isinf = question('isinf', "Where x is inf or -inf.")
 isfinite = question('isfinite', "Where x is neither NaN nor inf nor -inf.")
@@ -183,6 +187,7 @@ def quantifier(name, doc):
     asked.__doc__ = f'{doc} Unlike torch, whole numbers are refused.'
     return op('mask', needs=[logical('x')], differentiable=False)(asked)
 
+# %% ../../nbs/12_masks.ipynb #420aba8e
 any = quantifier('any', "Whether some value along the tags is true.")
 all = quantifier('all', "Whether every value along the tags is true.")
 

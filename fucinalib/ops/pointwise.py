@@ -64,6 +64,7 @@ def as_number(value, x):
         if info.min <= value <= info.max: return int(value)
     raise not_for(x, value)
 
+# %% ../../nbs/10_pointwise.ipynb #d251dd9b
 def finite(value, kind):
     """A number as a float, infinite where the NumPy type `kind` ends before it; None for a whole
     number beyond all floats."""
@@ -133,6 +134,7 @@ def chosen(name, doc):
     choice.__doc__ = doc
     return op('pointwise', needs=[meets('other', of='x')])(choice)
 
+# %% ../../nbs/10_pointwise.ipynb #0836398a
 maximum = chosen(
     'maximum',
     "The larger of x and other; NaN in either gives NaN. Unlike torch, NaN passes no gradient.")
@@ -163,16 +165,16 @@ def lift(value, x):
     "A number on the left of an operator as a tensor of x's type."
     return wrap(np.asarray(as_number(value, x), x.data.dtype), ())
 
-Tensor.__add__, Tensor.__sub__, Tensor.__mul__, Tensor.__truediv__, Tensor.__pow__ = (add, sub, mul,
-                                                                                      div, pow)
+Tensor.__add__, Tensor.__sub__, Tensor.__mul__ = add, sub, mul
+Tensor.__truediv__, Tensor.__pow__ = div, pow
 
+# %% ../../nbs/10_pointwise.ipynb #d1443673
 def assigned(sign, fn, fix):
     "`x += y` is `x = x + y`, except that a parameter must not become a result."
     def assign(self, other):
         if self.node is None or self.node.op is not None: return fn(self, other)
         raise fault(UnsupportedGradient,
-                    f'w {sign}= ... would make w a result and lose the parameter', w=self,
-                    other=other,
+                    f'w {sign}= ... would make w a result and lose the parameter', w=self, other=other,
                     help=f'w.detach().{fix} changes its values')
     return assign
 
@@ -180,6 +182,7 @@ Tensor.__iadd__, Tensor.__isub__ = (assigned('+', add, 'add_(other)'),
                                     assigned('-', sub, 'add_(other, alpha=-1)'))
 Tensor.__imul__, Tensor.__itruediv__ = assigned('*', mul, 'mul_(s)'), assigned('/', div, 'mul_(1 / s)')
 
+# %% ../../nbs/10_pointwise.ipynb #5277205e
 @patch
 def __radd__(self:Tensor, other): return add(self, other)
 @patch

@@ -33,6 +33,7 @@ def extreme(name, doc):
     found.__doc__ = f'{doc} Unlike torch, NaN never wins; a lane of NaN gives 0.'
     return op('selection', needs=[axis('tag', of='x')], differentiable=False)(found)
 
+# %% ../../nbs/17_selection.ipynb #941f752b
 argmax = extreme('argmax', "Position of the first largest value, i64.")
 argmin = extreme('argmin', "Position of the first smallest value, i64.")
 
@@ -40,6 +41,7 @@ argmin = extreme('argmin', "Position of the first smallest value, i64.")
 TopK = namedtuple('TopK', 'values indices')
 TopK.__doc__ = 'Values, which have gradients, and their positions along the axis, which have none.'
 
+# %% ../../nbs/17_selection.ipynb #24cdf4a7
 @custom_vjp
 def picked(x:Tensor, values, places, spot, tags, empty=None):
     """Values found at places (outer, k, inner) along an axis; their gradients are added there.
@@ -60,6 +62,7 @@ def _by_rows(find, x, spot):
     back = lambda y: np.ascontiguousarray(y.reshape(outer, inner, -1).transpose(0, 2, 1))
     return back(v), back(i)
 
+# %% ../../nbs/17_selection.ipynb #858d9a12
 @op('selection', composed=True,
     needs=[axis('tag', of='x'), count('k', along='tag', of='x'), new_axis('out', 'x', instead='tag')])
 def topk(x:Tensor,  # any tags

@@ -159,7 +159,7 @@ GELU = dict(none=(kernels.gelu, kernels.gelu_backward),
 
 @op('unary', needs=[real('x'), one_of('approximate', GELU)])
 def gelu(x:Tensor,            # any tags, real numbers
-         approximate='none',  # 'none' for x Phi(x), 'tanh', or 'quant' for ggml's table of the tanh form
+         approximate='none',  # 'none' for x Phi(x), 'tanh', or 'quant', ggml's table of that form
         )->Tensor:
     "x times the probability that a standard normal number is below x (Hendrycks and Gimpel 2016)."
     a, (f, slope) = x.data, GELU[approximate]
