@@ -441,7 +441,8 @@ def checkpoint(fn: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
     """
     ...
 def clamp(x: Tensor, min: float | None = None, max: float | None = None) -> Tensor:
-    """x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max is an error.
+    """x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max
+    is an error.
 
     Parameters
     ----------
@@ -767,7 +768,8 @@ def dot_ternary(x: Tensor, w: Tensor, tag: _Tags) -> Tensor:
     """
     ...
 def dropout(x: Tensor, p: float, seed: int) -> Tensor:
-    """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed.
+    """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure
+    function of x, p and seed.
 
     At evaluation leave it out.
 
@@ -1029,7 +1031,7 @@ def gelu(x: Tensor, approximate: Literal['none', 'tanh', 'quant'] = 'none') -> T
     x
         any tags, real numbers
     approximate
-        'none' for x Phi(x), 'tanh', or 'quant' for ggml's half-precision table of the tanh form
+        'none' for x Phi(x), 'tanh', or 'quant', ggml's table of that form
     """
     ...
 def get_num_threads() -> int:
@@ -1925,7 +1927,8 @@ def permute(x: Tensor, *tags: _Tags) -> Tensor:
     """
     ...
 def pow(x: Tensor, other: Tensor | float) -> Tensor:
-    """x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too.
+    """x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0
+    is 0, at 0 too.
 
     Parameters
     ----------
@@ -2660,7 +2663,9 @@ def tanh(x: Tensor, approximate: Literal['none', 'fast'] = 'none') -> Tensor:
     """
     ...
 def timed() -> _Block:
-    """Note inside `with timed():` how long each operation takes on this thread; `loss.graph(time=True)` shows it."""
+    """Note inside `with timed():` how long each operation takes on this thread;
+    `loss.graph(time=True)` shows it.
+    """
     ...
 def to(x: Tensor, dtype: _DType) -> Tensor:
     """A copy in another number type. Real to whole drops the fraction, saturates and makes NaN 0.

@@ -20,7 +20,7 @@ from .dtypes import f32, grad_type
 from .errors import (DTypeError, FucinaError, GradError, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, brief, fault, tensors_in)
 from .kernels.dispatch import Names, hush, quiet, unhush
-from .misuse import explain
+from .misuse import doc_of, explain
 from .modes import BareBlock, Block
 from .owed import (check_joint, check_rules, check_share, check_tags, misshapen, place_fault,
                             rule_failed, spent_fault)
@@ -362,7 +362,7 @@ class Op:
                  view=False,           # True: it may share its operand's memory
                  half='keep',          # 16 bits 'keep' their type, give 'f32', or are 'native': moved
                 ):
-        self.fn, self.name, self.doc, self.family = fn, fn.__name__, inspect.getdoc(fn) or '', family
+        self.fn, self.name, self.doc, self.family = fn, fn.__name__, doc_of(fn), family
         self.needs, self.check = needs, needs[0].compiled(fn, needs) if needs else None
         self.samples, self.by_hand, self.torch = samples, mistakes, torch
         self.differentiable, self.composed = differentiable, composed

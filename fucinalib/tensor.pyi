@@ -392,7 +392,8 @@ class Tensor:
         """
         ...
     def clamp(self, min: float | None = None, max: float | None = None) -> Tensor:
-        """x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max is an error.
+        """x moved into [min, max]; slope 1 on the bounds, NaN stays NaN. Unlike torch, min above max
+        is an error.
 
         Parameters
         ----------
@@ -703,7 +704,8 @@ class Tensor:
         """
         ...
     def dropout(self, p: float, seed: int) -> Tensor:
-        """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure function of x, p and seed.
+        """Zero each value with probability p and divide the rest by 1 - p. Unlike torch, a pure
+        function of x, p and seed.
 
         At evaluation leave it out.
 
@@ -880,7 +882,7 @@ class Tensor:
         x
             any tags, real numbers
         approximate
-            'none' for x Phi(x), 'tanh', or 'quant' for ggml's half-precision table of the tanh form
+            'none' for x Phi(x), 'tanh', or 'quant', ggml's table of that form
         """
         ...
     def glu(self, gate: Tensor) -> Tensor:
@@ -918,7 +920,7 @@ class Tensor:
         fold
             draw a block that repeats once
         names
-            tensors to be named in the picture; those the caller has a variable for are named already
+            tensors to be named; those in the caller's variables are named already
         """
         ...
     def group_norm(self, tag: _Tags, groups: int, eps: float = 1e-05, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
@@ -1637,7 +1639,8 @@ class Tensor:
         """
         ...
     def pow(self, other: Tensor | float) -> Tensor:
-        """x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0 is 0, at 0 too.
+        """x ** other; 0**0 is 1, a negative base with a fractional exponent NaN. The gradient of x**0
+        is 0, at 0 too.
 
         Parameters
         ----------
