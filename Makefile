@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV   ?= .venv
 REF    ?= .venv-ref
 PY      = $(VENV)/bin/python
+# a learner needs less than a developer has
+LAB     = $(or $(wildcard $(VENV)/installed),$(VENV)/lab)
 OPENBLAS_THREAD_TIMEOUT ?= 4
 export OPENBLAS_THREAD_TIMEOUT
 , := ,
@@ -11,10 +13,10 @@ export OPENBLAS_THREAD_TIMEOUT
 help:      ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' Makefile | expand -t 16
 
-lab: kernels      ## open JupyterLab on the tour, in work/, a copy to write in (OPEN=0: run the tour here and print its results)
-	@$(PY) tools/$(if $(filter 0,$(OPEN)),notebooks.py show tutorials/00_tour.ipynb,lab.py)
+lab: $(LAB)       ## open JupyterLab on the tour, in work/, a copy to write in, while kernels compile (OPEN=0: run the tour here)
+	@$(PY) tools/lab.py $(if $(filter 0,$(OPEN)),--here)
 
-refresh: $(VENV)/installed ## give back what the source says in work/ (ARGS=01 a notebook, 1.1 an exercise, 01:12 a cell); yours is kept beside
+refresh: $(LAB)   ## give back what the source says in work/ (ARGS=01 a notebook, 1.1 an exercise, 01:12 a cell); yours is kept beside
 	@$(PY) tools/workcopy.py refresh $(ARGS)
 
 test: kernels     ## check the export and the style, then run every test and every notebook (ARGS='-k tags' for pytest)
@@ -58,6 +60,10 @@ define environment
 		{ $(PYTHON) -m venv --without-pip $(1) && $(PYTHON) -m pip --python $(1)/bin/python install -q pip; }
 	@env -u FUCINALIB_REQUIRE_KERNELS FUCINALIB_NO_KERNELS=1 $(1)/bin/python -m pip install -q --no-compile --disable-pip-version-check -e '.[$(2)]'
 endef
+
+$(VENV)/lab: settings.ini setup.py
+	$(call environment,$(VENV),lab,what the course needs; about a minute$(,) once)
+	@touch $@
 
 $(VENV)/installed: settings.ini setup.py
 	$(call environment,$(VENV),dev,what settings.ini names; a minute or three$(,) once)

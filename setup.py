@@ -14,6 +14,9 @@ config.read(here/'settings.ini', encoding='utf-8')
 cfg = config['DEFAULT']
 
 
+def needs(extra): return cfg[f'{extra}_requirements'].split()
+
+
 class BuildKernels(build_ext):
     "Kernels are compiled by the builder that `make kernels` uses, here for any recent processor"
     def run(self):
@@ -36,7 +39,7 @@ setup(
     packages=find_packages(include=['fucinalib', 'fucinalib.*']) + ['kernels_pythran'],
     include_package_data=True,
     install_requires=cfg['requirements'].split(),
-    extras_require={k: cfg[f'{k}_requirements'].split() for k in ('dev', 'reference')},
+    extras_require={'lab': needs('lab'), 'dev': needs('lab') + needs('dev'), 'reference': needs('reference')},
     entry_points={'nbdev': ['fucinalib=fucinalib._modidx:d'],
                   'fucinalib.kernels': ['pythran = kernels_pythran']},
     ext_modules=kernels, cmdclass={'build_ext': BuildKernels}, zip_safe=False,

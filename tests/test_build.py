@@ -1,5 +1,5 @@
 """The kernel builder: what it compiles again, what it says, and what it does without a compiler."""
-import hashlib, importlib.util, sys
+import hashlib, importlib.util, os, re, subprocess, sys, threading
 from pathlib import Path
 import pytest
 import build_kernels
@@ -161,3 +161,98 @@ def test_march(monkeypatch):
     assert '-march=native' in build_kernels.flags() and '-march=x86-64-v3' in build_kernels.flags(wheel=True)
     monkeypatch.setenv('FUCINALIB_MARCH', 'x86-64-v2')
     assert '-march=x86-64-v2' in build_kernels.flags() and '-march=x86-64-v2' in build_kernels.flags(wheel=True)
+
+
+# ---- while something else goes on
+def test_what_is_cached_is_in_place_before_anything_is_compiled(folder, compiled):
+    build_kernels.build(folder)
+    for so in folder.glob('*.so'): so.unlink()
+    (folder/'two.py').write_text('# two, changed\n')
+    assert build_kernels.missing(folder) == (['two'], None) and built(folder) == ['one']
+
+def test_what_is_missing_without_a_compiler(folder, monkeypatch):
+    monkeypatch.setenv('FUCINALIB_NO_KERNELS', '1')
+    assert build_kernels.missing(folder) == (['one', 'two'], 'FUCINALIB_NO_KERNELS is set')
+
+
+def test_a_quiet_build_says_one_line(folder, compiled, capsys):
+    build_kernels.build(folder, quiet=True)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 1 and '2 of 2 ready' in said[0] and 'a notebook that starts from now on' in said[0]
+    (folder/'two.py').write_text('# oops\n')
+    build_kernels.build(folder, quiet=True)
+    said = capsys.readouterr().out
+    assert 'two              failed: two.py:1 oops is unknown' in said and '1 of 2 ready' in said
+
+
+def test_two_builds_of_a_folder_compile_once(folder, compiled, monkeypatch):
+    "The second waits, and finds everything done."
+    begun, waits, may_end, compile_one = *(threading.Event() for _ in range(3)), build_kernels.compile_one
+    monkeypatch.setattr(build_kernels, 'say', lambda text: waits.set() if 'waiting for it' in text else None)
+    def slow(*args):
+        begun.set()
+        assert may_end.wait(60)
+        return compile_one(*args)
+    monkeypatch.setattr(build_kernels, 'compile_one', slow)
+    first, second = [threading.Thread(target=build_kernels.build, args=(folder,)) for _ in range(2)]
+    first.start()
+    assert begun.wait(60)
+    second.start()
+    assert waits.wait(60)
+    may_end.set()
+    first.join(60)
+    second.join(60)
+    assert sorted(compiled) == built(folder) == ['one', 'two']
+
+
+PARENT = """
+import subprocess, sys
+child = 'import os, sys, time; sys.path.insert(0, sys.argv[1]); import build_kernels; ' \\
+        'print(os.getpid(), flush=True); build_kernels.end_with_parent(os.getppid()); time.sleep(600)'
+subprocess.Popen([sys.executable, '-c', child, sys.argv[1]])
+sys.stdin.read()
+"""
+
+def test_a_build_ends_with_whoever_asked_for_it():
+    parent = subprocess.Popen([sys.executable, '-c', PARENT, str(Path(build_kernels.__file__).parent)],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    os.kill(pid, 0)         # it lives
+    parent.stdin.close()
+    parent.wait(60)
+    assert parent.stdout.read() == ''       # ends when the child has closed its side too
+
+
+# ---- make lab
+@pytest.fixture
+def lab(monkeypatch, tmp_path):
+    "tools/lab.py with everything taken away that starts something; `.started` lists what would"
+    import lab
+    lab.started = []
+    monkeypatch.setattr(lab, 'ROOT', tmp_path)
+    monkeypatch.setattr(lab.workcopy, 'main', lambda: None)
+    monkeypatch.setattr(lab.os, 'chdir', lambda path: None)
+    monkeypatch.setattr(lab.os, 'execv', lambda program, words: lab.started.append(words))
+    monkeypatch.setattr(lab.subprocess, 'Popen', lambda words, **kw: lab.started.append(list(map(str, words))))
+    monkeypatch.setattr(lab.sys, 'argv', ['lab.py'])
+    return lab
+
+LEFT = {'some': ((['dot', 'softmax'], None), '2 are compiled meanwhile', True),
+        'none': (([], None), '', False),
+        'never': ((['dot'], 'there is no C++ compiler'), 'not compiled: there is no C++ compiler', False)}
+
+@pytest.mark.parametrize('left, said, builds', LEFT.values(), ids=LEFT)
+def test_lab_opens_at_once_and_says_in_a_line_what_is_compiled_behind_it(lab, monkeypatch, capsys, left, said, builds):
+    monkeypatch.setattr(lab.build_kernels, 'missing', lambda: left)
+    monkeypatch.delenv('JUPYTER_PATH', raising=False)
+    lab.main()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith('kernels')]
+    assert len(lines) == bool(said) and all(said in line and len(line) < 130 for line in lines)
+    assert [words[-1] for words in lab.started[:-1]] == ['--behind'] * builds
+    assert 'jupyterlab' in lab.started[-1]
+
+
+def test_make_lab_compiles_nothing_first():
+    root = Path(build_kernels.__file__).parents[1]
+    rule = re.search(r'^lab: (.*?)##', (root/'Makefile').read_text(), re.M)[1]
+    assert 'kernels' not in rule and '$(LAB)' in rule

@@ -19,7 +19,7 @@ def get_requires_for_build_wheel(config_settings=None):
     "numpy and pythran, or nothing where no kernel can be compiled"
     config = ConfigParser(delimiters=['='])
     config.read('settings.ini', encoding='utf-8')
-    names = config['DEFAULT']['requirements'] + ' ' + config['DEFAULT']['dev_requirements']
+    names = config['DEFAULT']['requirements'] + ' ' + config['DEFAULT']['lab_requirements']
     return [] if build_kernels.obstacle(pythran=False) else re.findall(r'\b(?:numpy|pythran)[<>=]\S*', names)
 
 

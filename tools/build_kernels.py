@@ -1,6 +1,7 @@
 """Compile kernels_pythran/*.py with Pythran: only what changed, several at a time.
 
     python tools/build_kernels.py       in place, for this processor (`make kernels`)
+    python tools/build_kernels.py --behind      the same while something else goes on, and only as long (`make lab`)
 
 A compiled kernel is kept under a hash of everything it depends on, so another branch or a fresh clone costs nothing.
 Without a C++ compiler nothing is built, one line says why, and fucinalib runs on NumPy. The environment can say:
@@ -10,13 +11,14 @@ Without a C++ compiler nothing is built, one line says why, and fucinalib runs o
     FUCINALIB_NO_KERNELS=1        build nothing
     FUCINALIB_REQUIRE_KERNELS=1   a kernel that cannot be built is an error (CI)
 """
-import filecmp, hashlib, os, platform, re, shutil, signal, subprocess, sys, sysconfig, tempfile, time
+import filecmp, hashlib, os, platform, re, shutil, signal, subprocess, sys, sysconfig, tempfile, threading, time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from importlib import import_module, metadata, util
 from pathlib import Path
-try: import resource
-except ImportError: resource = None                         # Windows
+try: import fcntl, resource
+except ImportError: fcntl = resource = None                 # Windows
 
 FOLDER = Path(__file__).resolve().parents[1]/'kernels_pythran'
 sys.path.insert(0, str(FOLDER.parent))
@@ -160,40 +162,81 @@ def jobs():
 def say(text): print(f'kernels   {text}', flush=True)
 
 
-def build(folder=FOLDER, dest=None, wheel=False):
+@contextmanager
+def alone(folder):
+    "One build of a folder at a time; the second finds what the first has compiled."
+    name = hashlib.sha256(str(Path(folder).resolve()).encode()).hexdigest()[:16]
+    with open(Path(tempfile.gettempdir(), f'fucinalib-{name}.lock'), 'w') as file:
+        if fcntl:
+            try: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                say('another build is at work; waiting for it')
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def drop_stale(folder, dest):
+    "Remove what was compiled from other sources than those of today"
+    for so in dest.glob('*.so'):
+        if not fresh(so, folder/f'{so.name.split(".")[0]}.py'): so.unlink(missing_ok=True)
+
+
+def missing(folder=FOLDER):
+    "Put what the cache has in its place, without a word; the kernels that are left, and why they cannot be compiled"
+    srcs, why = sources(folder), obstacle()
+    drop_stale(folder, folder)
+    tools = None if why else toolchain(flags())
+    for src in srcs if tools else ():
+        if (so := cached(src, tools)).exists(): place(so, folder/f'{src.stem}{SUFFIX}')
+    return [src.stem for src in srcs if not (folder/f'{src.stem}{SUFFIX}').exists()], why
+
+
+def end_with_parent(parent):
+    "Stop as if by Ctrl-C when the process that asked for the kernels has ended"
+    def watch():
+        while os.getppid() == parent: time.sleep(1)
+        os.kill(os.getpid(), signal.SIGTERM)
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def build(folder=FOLDER, dest=None, wheel=False, quiet=False):
     "Bring the compiled kernels in `dest` (unless told, beside their sources) up to date; returns the names there"
     folder, dest = Path(folder), Path(dest or folder)
     srcs, why = sources(folder), obstacle()
-    for so in dest.glob('*.so'):
-        if not fresh(so, folder/f'{so.name.split(".")[0]}.py'): so.unlink(missing_ok=True)
-    if not why: compile_all(srcs, dest, flags(wheel))
-    missing = [src.stem for src in srcs if not (dest/f'{src.stem}{SUFFIX}').exists()]
-    if why: say(f'not compiled: {why}; {"fucinalib runs on NumPy" if missing else "those from before are used"}')
-    if missing and os.environ.get('FUCINALIB_REQUIRE_KERNELS'):
-        sys.exit(f'kernels   FUCINALIB_REQUIRE_KERNELS is set, and these are missing: {" ".join(missing)}')
-    return [src.stem for src in srcs if src.stem not in missing]
+    drop_stale(folder, dest)
+    if not why: compile_all(srcs, dest, flags(wheel), quiet)
+    left = [src.stem for src in srcs if not (dest/f'{src.stem}{SUFFIX}').exists()]
+    if why: say(f'not compiled: {why}; {"fucinalib runs on NumPy" if left else "those from before are used"}')
+    if left and os.environ.get('FUCINALIB_REQUIRE_KERNELS'):
+        sys.exit(f'kernels   FUCINALIB_REQUIRE_KERNELS is set, and these are missing: {" ".join(left)}')
+    return [src.stem for src in srcs if src.stem not in left]
 
 
-def compile_all(srcs, dest, flags):
-    "Compile what the cache lacks and copy everything to `dest`; one line for each kernel that changed"
+def compile_all(srcs, dest, flags, quiet=False):
+    """Compile what the cache lacks and copy everything to `dest`; one line for each kernel that changed,
+    or `quiet`, one in the end and one for each that failed"""
     tools, start = toolchain(flags), time.time()
-    todo = [src for src in srcs if not cached(src, tools).exists()]
     dest.mkdir(parents=True, exist_ok=True)
-    for src in srcs:
-        if src not in todo and place(cached(src, tools), dest/f'{src.stem}{SUFFIX}'): say(f'{src.stem:16} cached')
-    failed = compile_new(todo, dest, flags, tools) if todo else 0
+    left = lambda: [src for src in srcs if not cached(src, tools).exists()]
+    with alone(dest) if left() else nullcontext():
+        todo = left()
+        for src in srcs:
+            if src not in todo and place(cached(src, tools), dest/f'{src.stem}{SUFFIX}') and not quiet:
+                say(f'{src.stem:16} cached')
+        failed = compile_new(todo, dest, flags, tools, quiet) if todo else 0
     ready = f'{len(srcs) - failed} of {len(srcs)} ready'
-    say(f'{ready} after {time.time() - start:.0f} s' if todo else ready)
+    if todo: ready += f' after {time.time() - start:.0f} s'
+    say(ready + '; a notebook that starts from now on runs on them' * quiet)
 
 
-def compile_new(srcs, dest, flags, tools):
+def compile_new(srcs, dest, flags, tools, quiet=False):
     "Compile `srcs` side by side, the longest first; returns how many failed"
     def timed(src):
         start = time.time()
         return compile_one(src, flags, tools, compilers), time.time() - start
 
     workers = min(jobs(), len(srcs))
-    say(f'compiling {len(srcs)} with {compiler()}, {workers} at a time')
+    if not quiet: say(f'compiling {len(srcs)} with {compiler()}, {workers} at a time')
     import_module('pythran')                            # first imports that run side by side race
     compilers, pool, failed = Compilers(), ThreadPoolExecutor(workers), 0
     try:
@@ -201,7 +244,8 @@ def compile_new(srcs, dest, flags, tools):
         for task in as_completed(tasks):
             src, (error, seconds) = tasks[task], task.result()
             if not error and (so := cached(src, tools)).exists(): place(so, dest/f'{src.stem}{SUFFIX}')
-            say(f'{src.stem:16} ' + (f'failed: {error}' if error else f'built in {seconds:.0f} s'))
+            if error: say(f'{src.stem:16} failed: {error}')
+            elif not quiet: say(f'{src.stem:16} built in {seconds:.0f} s')
             failed += bool(error)
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -211,7 +255,13 @@ def compile_new(srcs, dest, flags, tools):
     return failed
 
 
-if __name__ == '__main__':
+def main(behind=False):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try: build()
-    except KeyboardInterrupt: sys.exit('kernels   interrupted; what is compiled is kept')
+    if behind:
+        os.nice(10)
+        end_with_parent(os.getppid())
+    try: build(quiet=behind)
+    except KeyboardInterrupt: sys.exit('' if behind else 'kernels   interrupted; what is compiled is kept')
+
+
+if __name__ == '__main__': main('--behind' in sys.argv)

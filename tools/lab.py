@@ -1,8 +1,8 @@
 """Open JupyterLab on the tour, in the learner's copy; where there is no screen, print the address
 to open (`make lab`)."""
-import json, os, sys
+import json, os, subprocess, sys
 from pathlib import Path
-import workcopy
+import build_kernels, workcopy
 from notebooks import QUIET, ROOT, Wrong
 
 TOUR = f'{workcopy.WORK}/tutorials/00_tour.ipynb'
@@ -31,10 +31,32 @@ def options():
     ]
 
 
-if __name__ == '__main__':
+def compile_behind():
+    "Start to compile the kernels that are missing; a line that says what is going on, None where none are"
+    left, why = build_kernels.missing()
+    if not left: return None
+    if why: return f'not compiled: {why}; notebooks run on NumPy'
+    subprocess.Popen([sys.executable, ROOT/'tools'/'build_kernels.py', '--behind'], stdin=subprocess.DEVNULL)
+    n = 'one is' if len(left) == 1 else f'{len(left)} are'
+    return f'{n} compiled meanwhile, a few minutes, once; until then notebooks run on NumPy: the same values, slower'
+
+
+def show_here():
+    "The tour without a browser, on what is compiled already"
+    left, why = build_kernels.missing()
+    if left: print(f'kernels   not compiled: this runs on NumPy; {why or "`make kernels` compiles them"}', flush=True)
+    os.execv(sys.executable, [sys.executable, 'tools/notebooks.py', 'show', 'tutorials/00_tour.ipynb'])
+
+
+def main():
     os.chdir(ROOT)
+    if '--here' in sys.argv: return show_here()
     try: workcopy.main()
     except Wrong as wrong: sys.exit(str(wrong))
     os.environ['JUPYTER_PATH'] = os.pathsep.join(filter(None, [kernel(), os.environ.get('JUPYTER_PATH')]))
+    if said := compile_behind(): print(f'kernels   {said}', flush=True)
     print(f'lab       JupyterLab starts on {TOUR}; Ctrl-C here ends it', flush=True)
     os.execv(sys.executable, [sys.executable, '-m', 'jupyterlab', *options()])
+
+
+if __name__ == '__main__': main()
