@@ -20,7 +20,7 @@ from .graph import timed
 from . import ops
 from .ops.construction import manual_seed
 from .ops.elemental import elemental
-from .kernels.blocks import block_formats
+from .block_arithmetic import block_formats
 from .ops.packed import PackedWeight
 from .ops.blocks import BlockTensor
 from .ops.rotary import AxisRange, RopeTable

@@ -4,13 +4,12 @@ import numpy as np
 from fucinalib.errors import DTypeError, brief, did_you_mean, fault
 
 __all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8',
-           'u16', 'bool_', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'rounded', 'grad_type']
+           'u16', 'bool_', 'enter', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'rounded', 'grad_type']
 
 
 class DType(str):
     "A number type. It is its short name (`x.dtype == 'f32'`) and knows its NumPy type."
-    # True for the formats of quantised blocks (kernels.blocks), which join these types when the
-    # operations load
+    # True for the formats of quantised blocks (chapter 24a), which join these types by `enter`
     is_blocks = False
     def __new__(cls, name, np_type):
         self = super().__new__(cls, name)
@@ -33,6 +32,12 @@ u8, u16, bool_ = DType('u8', 'u1'), DType('u16', 'u2'), DType('bool', '?')
 
 by_name = {d: d for d in (f32, f64, f16, bf16, f8_e4m3, f8_e5m2, i64, i32, i16, i8, u8, u16, bool_)}
 by_np = {d.np: d for d in by_name.values()}
+
+def enter(kind):
+    "Make a number type, such as a format of blocks, known by its name; gives it back."
+    by_name[kind] = kind
+    return kind
+
 aliases = {'float32': f32, 'float': f32, 'float64': f64, 'double': f64, 'float16': f16,
            'half': f16, 'bfloat16': bf16, 'float8_e4m3fn': f8_e4m3, 'float8_e5m2': f8_e5m2,
            'int64': i64, 'int': i64, 'long': i64, 'int32': i32, 'int16': i16, 'int8': i8,

@@ -233,7 +233,7 @@ for power in (100, -100):
                                 2e-5))]
 
 # quantised blocks: few rows, whole blocks
-from fucinalib.kernels import blocks as q
+from fucinalib import block_arithmetic as q
 
 def made(s, name, count):
     "`count` blocks of a format, as bytes."
@@ -252,7 +252,7 @@ def packed_planes(name, product):
     f = q.formats[name]
     def make(s, shape):
         n, m, k = shape
-        code, scale, low = q.planes(f, made(s, name, n * k // f.elems).reshape(n, -1))
+        code, scale, low = q.pack_planes(f, made(s, name, n * k // f.elems).reshape(n, -1))
         if not product: return [code, scale, scale * 0 if low is None else low]
         x = s.rng.integers(-127, 128, (m, k)).astype('i2')
         groups = x.reshape(m, -1, code.shape[3])

@@ -10,7 +10,8 @@ ROOT = HOME.parent
 
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
 ORDER = """_before_numpy colors errors elsewhere modes tags dtypes incoming show kernels
-           tensor arguments misuse written owed widening autograd gradients checks picture graph
+           formats block_arithmetic tensor arguments misuse written owed widening autograd gradients
+           checks picture graph
            contraction_trace
            ops registry_table exercises __main__ __init__""".split()
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
@@ -71,3 +72,19 @@ def test_nobody_reaches_a_later_chapter_by_name():
     for name, path in modules().items():
         found = re.findall(r"registry\['\w+'\]", path.read_text())
         assert not found, f'{name}: {found}'
+
+
+def test_kernels_are_written_by_hand_and_touch_nothing_else():
+    "No chapter writes a kernel file; none draws, and none changes a table of another module."
+    for name, path in modules().items():
+        if not name.startswith('kernels.'): continue
+        assert name not in PAGES, f'{name} is written by chapter {PAGES.get(name)}'
+        for other in imported(path, name):
+            early = place(other, PAGES) <= place('dtypes', PAGES)
+            assert other.startswith('kernels') or early, f'{name} imports {other}'
+        outside = {a.asname or a.name for n in ast.walk(ast.parse(path.read_text()))
+                   if isinstance(n, ast.ImportFrom) and n.level == 2 for a in n.names}
+        for n in ast.walk(ast.parse(path.read_text())):
+            target = getattr(n, 'func', None)
+            if isinstance(target, ast.Attribute) and target.attr in ('update', 'setdefault', '__setitem__'):
+                assert getattr(target.value, 'id', '') not in outside, f'{name} writes into {target.value.id}'

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 import fucinalib as fl
 from fucinalib import BlockTensor, Tensor, block_formats, kernels, param
-from fucinalib.kernels import blocks as kb
+from fucinalib import block_arithmetic as kb
 
 GOLDEN = np.load(Path(__file__).parent / 'data/blocks.npz')
 READ = [k.split('.')[0] for k in GOLDEN if k.endswith('.blocks')]
@@ -95,7 +95,7 @@ def test_codes_and_put(bits, run):
     b = np.random.default_rng(0).integers(0, 256, (3, 64)).astype('u1')
     c = kb.codes(b, bits, run)
     assert c.shape == (3, 64 * 8 // bits) and c.min() == 0 and c.max() == 2**bits - 1
-    np.testing.assert_array_equal(kb.put(c, bits, run), b)
+    np.testing.assert_array_equal(kb.put_codes(c, bits, run), b)
 
 
 # writing

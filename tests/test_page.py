@@ -58,11 +58,9 @@ PRESENT = dict(
         '11b_elemental': 1,
         '14_contraction': 22,
         '21_rotary': 3,
-        '24a_formats': 31,
     },
     cells={
         '14_contraction': 116,
-        '24a_formats': 128,
     },
     columns={
         'kernels_pythran/_loops.py': 3,

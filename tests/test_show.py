@@ -216,12 +216,12 @@ def op_table(name):
     return made
 
 def block_format(name):
-    from fucinalib.kernels.blocks import BlockFormat
+    from fucinalib.formats import BlockFormat
     def reader(b): "Its bytes."
     return BlockFormat(name, 32, {name: 32}, 'q8_0', reader)
 
 def formats(name):
-    from fucinalib.kernels.blocks import BlockFormats
+    from fucinalib.block_arithmetic import BlockFormats
     return BlockFormats({name: block_format(name)})
 
 def blocks(name): return Tensor(np.ones((1, 32), 'f4'), 'out in').to('q8_0')       # a tag is an identifier

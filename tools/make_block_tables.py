@@ -1,4 +1,4 @@
-"""Write fucinalib/kernels/block_tables.npz: the codebooks of the i-quants, as numbers. They are
+"""Write fucinalib/block_tables.npz: the codebooks of the i-quants, as numbers. They are
 part of the GGUF format.
 
 pip install gguf; python tools/make_block_tables.py
@@ -10,7 +10,7 @@ import numpy as np
 from gguf import GGMLQuantizationType as T
 from gguf.quants import _type_traits as traits
 
-TARGET = Path(__file__).parents[1] / 'fucinalib/kernels/block_tables.npz'
+TARGET = Path(__file__).parents[1] / 'fucinalib/block_tables.npz'
 
 
 def grid(name):

@@ -4,12 +4,18 @@ from .dispatch import Kernel, kernel, noted, stats, table
 from .threads import get_num_threads, set_num_threads
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
-from . import activations, attention, blocks, contraction, convolution, copies, gated, indexing, losses, masked, masks
+from . import activations, attention, contraction, convolution, copies, gated, indexing, losses, masked, masks
 from . import moments, norms, pointwise, pooling, random, reductions, rotary, scans, selection, softmax, unary
 from .contraction import matmul
 from .reductions import column_sum, max, min, spread, sum
 
 globals().update({name: k.call for name, k in table.items()})
+
+
+def __getattr__(name):
+    "A kernel whose twin stands in a chapter, as those of the block formats do."
+    if name in table: return table[name].call
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 
 def backends():

@@ -19,10 +19,11 @@ from ..errors import DTypeError, EmptySelection, IndexOutOfBounds, InvalidDataLe
 from ..errors import GradientCastUnsupported, GradientQuantizedMatmulUnsupported, NonFiniteValue
 from ..errors import InvalidShape, OptionError, TagError, UnknownName, UnsupportedView
 from ..errors import brief, closest, did_you_mean, fault, named
-from ..kernels.blocks import BlockFormat, formats, multiply, packed_product
-from ..kernels.blocks import planes, tiled_back, unplane
+from ..block_arithmetic import multiply, pack_planes, packed_product, tiled_back, unpack_rows
+from ..formats import BlockFormat, formats
 from .contraction import dot
 from .gated import split_gated
+from .numbers import converts_to
 from .packed import PackedWeight
 from .unary import gelu
 from ..show import STYLE, chip
@@ -136,6 +137,7 @@ def to(self:BlockTensor, dtype):
     raise fault(DTypeError, f'{kind} of {self.dtype} blocks', help=f"q.to('f32').to({kind})")
 
 # %% ../../nbs/25a_blocks.ipynb #6eff9ec3
+@converts_to(BlockFormat)
 def _quantize(self, x):
     "The tensor x in blocks of this format: what x.to(format) calls."
     no_gradient('x', x, f'x.detach().to({str(self)!r})', GradientCastUnsupported)
@@ -152,8 +154,6 @@ def _quantize(self, x):
         help = 'clean the values first, e.g. x.where(x.isfinite(), 0.)'
         raise fault(NonFiniteValue, 'NaN or inf cannot be stored in blocks', help=help)
     return BlockTensor(_write_pieces(self, a).reshape(shape), self, x.tags)
-
-BlockFormat.quantize = _quantize
 
 def _write_pieces(f, a):
     "f.write in pieces that stay in cache, unless a scale is beyond what it is stored in."
@@ -348,7 +348,7 @@ class PackedBlocks(PackedWeight):
 
     def dequantize(self):
         "The numbers as an f32 tensor."
-        return wrap(np.ascontiguousarray(unplane(*self.arrays)[:self.n]), self.tags)
+        return wrap(np.ascontiguousarray(unpack_rows(*self.arrays)[:self.n]), self.tags)
 
     def dot_from(self, x, joined, out=None, rms_norm=None, gate=None):
         tags = self.check(x, joined, out, gate)
@@ -374,7 +374,7 @@ def pack(self:BlockTensor,
         raise fault(DTypeError, f'of {self.dtype}, which has no layout of its own', help=help)
     known = [n for n in (own, 'i8x4') if n]
     if layout is not None: one_of('layout', known, f'{self.dtype} layout').ask(dict(layout=layout))
-    code = planes(self.dtype, self.blocks.reshape(self.shape[0], -1))
+    code = pack_planes(self.dtype, self.blocks.reshape(self.shape[0], -1))
     p = PackedBlocks(layout or own, self.tags, self.shape, code)
     p.dtype, p.activation = self.dtype, self.activation
     return p
