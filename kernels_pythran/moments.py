@@ -22,6 +22,11 @@ def sizes(x):
 #pythran export abs_sum_last(float32[:,:] order(C), float32[])
 def abs_sum_last(x, y):
     rows, n = x.shape
+    if n <= PIECE:
+        #omp parallel for
+        for i in range(rows):
+            y[i] = np.float32(sizes(x[i]))
+        return
     part = np.empty((rows, parts(n, PIECE)))
     row_parts(sizes, x, part, PIECE)
     for i in range(rows):
@@ -32,6 +37,11 @@ def all_squares(x): return squares(x, 0.)
 #pythran export length_last(float32[:,:] order(C), float64[])
 def length_last(x, y):
     rows, n = x.shape
+    if n <= PIECE:
+        #omp parallel for
+        for i in range(rows):
+            y[i] = np.sqrt(squares(x[i], 0.))
+        return
     part = np.empty((rows, parts(n, PIECE)))
     row_parts(all_squares, x, part, PIECE)
     for i in range(rows):
@@ -218,13 +228,15 @@ def moments_mid(x, mean, length):
     for o in range(outer):
         length[o] = np.sqrt(np.maximum(length[o], 0.))
 
-def _deviate_each(x, c, u, g, d):
-    for j in range(d.shape[0]):
-        d[j] = (x[j] - c[j]) * g[j] - u[j]
+def _deviate_rows(x, c, u, g, d):
+    for i in range(x.shape[0]):
+        for j in range(c.shape[0]):
+            d[i, j] = (x[i, j] - c[j]) * g[j] - u[j]
 
-def _deviate_each_wide(x, m, g, d):
-    for j in range(d.shape[0]):
-        d[j] = np.float32((x[j] - m[j]) * g[j])
+def _deviate_rows_wide(x, m, g, d):
+    for i in range(x.shape[0]):
+        for j in range(m.shape[0]):
+            d[i, j] = np.float32((x[i, j] - m[j]) * g[j])
 
 def _split(mean, g, c, u, s):
     "mean g as c g + u and g, in float32; how many do not fit."
@@ -236,7 +248,8 @@ def _split(mean, g, c, u, s):
         count += np.int32(0) if (g[j] == 0 or plain(abs(g[j]))) and abs(mean[j]) < 1e30 else np.int32(1)
     return count
 
-#pythran export deviations_mid(float32[:,:,:] order(C), float64[:,:] order(C), float64[:,:] order(C), float32[:,:,:] order(C))
+#pythran export deviations_mid(float32[:,:,:] order(C), float64[:,:] order(C), float64[:,:] order(C),
+#                              float32[:,:,:] order(C))
 def deviations_mid(x, mean, g, d):
     outer, n, m = x.shape
     c = np.empty((outer, m), np.float32)
@@ -245,14 +258,13 @@ def deviations_mid(x, mean, g, d):
     wide = np.empty(outer, np.int32)
     for o in range(outer):
         wide[o] = _split(mean[o], g[o], c[o], u[o], s[o])
-    #omp parallel for firstprivate(n)
-    for r in range(outer * n):
-        o = r // n
-        k = rest(r, n)
+    #omp parallel for
+    for t in blocks(x, ROWS, STRIP):
+        _, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
         if wide[o] == 0:
-            _deviate_each(x[o, k], c[o], u[o], s[o], d[o, k])
+            _deviate_rows(x[o, top:end, lo:hi], c[o, lo:hi], u[o, lo:hi], s[o, lo:hi], d[o, top:end, lo:hi])
         else:
-            _deviate_each_wide(x[o, k], mean[o], g[o], d[o, k])
+            _deviate_rows_wide(x[o, top:end, lo:hi], mean[o, lo:hi], g[o, lo:hi], d[o, top:end, lo:hi])
 
 
 # products in float64

@@ -1,6 +1,5 @@
 """The products that BLAS has no good call for: outer products, dot products of many lanes,
 batches of small matrices."""
-import builtins
 import numpy as np
 from .dispatch import kernel
 from .reductions import BLOCK, sum_last, sum_mid
@@ -13,33 +12,32 @@ ROOM = 1 << 20              # partial results that exist at a time
 
 
 def matmul(a, b, out=None):
-    """a @ b. Where f32 would be added up serially over a long axis, parts are multiplied and
-    their results added up in f64."""
+    "a @ b. Where f32 would be added up serially over a long axis, parts are multiplied and their results added up."
     n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
     if n <= 2 * PART or a.dtype != np.float32 or rows > 1 < cols and rows * cols >= THIN:
         return np.matmul(a, b, out=out)
     part = PART * LANES if rows == cols == 1 else PART
     if n <= 2 * part: return np.matmul(a, b, out=out)
     y = by_parts(a, b, part)
-    if out is None: return y.astype(a.dtype)
+    if out is None: return y.astype(a.dtype, copy=False)
     out[...] = y
     return out
 
 
 def by_parts(a, b, part):
-    "a @ b in f64 from products over `part` numbers."
+    "a @ b from products over `part` numbers; the results of more than four of them are added up in f64."
     n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
     if n <= 4 * part:
-        return builtins.sum(
-            [np.matmul(a[..., i:i + part], b[..., i:i + part, :]) for i in range(0, n, part)],
-            np.float64(0))
+        y = np.matmul(a[..., :part], b[..., :part, :])
+        for i in range(part, n, part): y += np.matmul(a[..., i:i + part], b[..., i:i + part, :])
+        return y
     total, step = 0, max(1, ROOM // (rows * cols)) * part
     for lo in range(0, n, step):
         hi = lo + (min(n, lo + step) - lo) // part * part
         if hi > lo:
-            p, q = [v.reshape(*v.shape[:-1], -1, part).swapaxes(-3, -2)
-                    for v in (a[..., lo:hi], b[..., lo:hi, :].swapaxes(-1, -2))]
-            total = total + np.add.reduce(np.matmul(p, q.swapaxes(-1, -2)), axis=-3, dtype=np.float64)
+            p = a[..., lo:hi].reshape(*a.shape[:-1], -1, part).swapaxes(-3, -2)
+            q = b[..., lo:hi, :].reshape(*b.shape[:-2], -1, part, cols)
+            total = total + np.add.reduce(np.matmul(p, q), axis=-3, dtype=np.float64)
         if hi < min(n, lo + step): total += np.matmul(a[..., hi:], b[..., hi:, :])
     return total
 
