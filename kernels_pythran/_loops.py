@@ -1,4 +1,5 @@
-"""How kernels cut their work, and loops that several need. Kernels import from here when they are compiled; nothing is exported.
+"""How kernels cut their work, and loops that several need. Kernels import from here when they are compiled; nothing is
+exported.
 
 A loop over elements has no pragma: the OpenMP loop of the kernel calls it on rows or pieces.
 """
@@ -43,12 +44,14 @@ def strip(t, x, width):
     return t // k, lo, min(x.shape[2], lo + width)
 
 
-# blocks of rows in strips, a row of partial results for each block: `for t in blocks(x, ROWS, STRIP): b, o, i, end, lo, hi = of_block(t, x, ROWS, STRIP)`
+# blocks of rows in strips, a row of partial results for each block:
+# `for t in blocks(x, ROWS, STRIP): b, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)`
+# A loop down x[o, top:end, lo:hi] is faster than one call for each row.
 
 def blocks(x, rows, width): return range(x.shape[0] * parts(x.shape[1], rows) * parts(x.shape[2], width))
 
 def of_block(t, x, rows, width):
-    "Where task t is: the number of the block, the place along the outer axis, the rows i to end and the columns lo to hi."
+    "Where task t is: the block's number, the place along the outer axis, rows from .. to, columns from .. to."
     k = parts(x.shape[2], width)
     per = parts(x.shape[1], rows)
     b = t // k

@@ -1,8 +1,9 @@
 """How long a row is, and how far its numbers lie from their mean.
 
-Squares are added up in blocks of float32, blocks in float64. Where their sum leaves the range in which float32 has all its digits, the row is
-gone through again in float64, in which no square of a float32 overflows or vanishes. A mean beside which the distances are small is added up from a
-number near it, and (x - m) r is (x - c) r - t r for m = c + t, c a float32: so nothing is lost where the mean is large.
+Squares are added up in blocks of float32, blocks in float64. Where their sum leaves the range in which float32 has all
+its digits, the row is gone through again in float64, in which no square of a float32 overflows or vanishes. A mean
+beside which the distances are small is added up from a number near it, and (x - m) r is (x - c) r - t r for m = c + t,
+c a float32: so nothing is lost where the mean is large.
 """
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""Sums in blocks: BLOCK numbers are added up in float32 and the blocks in float64, so that the error does not grow with the length."""
+"""Sums in blocks: BLOCK numbers are added up in float32 and the blocks in float64, so that the error does not grow with
+the length."""
 import numpy as np
 
 BLOCK = 1024
@@ -6,7 +7,7 @@ SERIAL = 128        # numbers that may be added one by one in float32
 
 
 def block(x):
-    "The sum in float32 with eight running sums: one register, and the order of additions is written here, not chosen by the compiler."
+    "The sum in float32 with eight running sums: one register, and the order is written here, not the compiler's."
     n = x.shape[0]
     a = np.float32(0)
     b = np.float32(0)

@@ -1,8 +1,8 @@
-"""Functions made of an exponential, and their gradients: soft steps, tanh, elu, gelu. In pieces that stay in cache: first the exponential, then one
-loop that uses it.
+"""Functions made of an exponential, and their gradients: soft steps, tanh, elu, gelu. In pieces that stay in cache:
+first the exponential, then one loop that uses it.
 
-The exponents are never positive, or it does not matter that they are, so nothing overflows into NaN. A quotient of float32 is float64 here,
-and all that follows with it: hence the np.float32 around each.
+The exponents are never positive, or it does not matter that they are, so nothing overflows into NaN. A quotient of
+float32 is float64 here, and all that follows with it: hence the np.float32 around each.
 """
 import numpy as np
 from ._loops import loop_exp, loop_two, loop_two_number, piece, pieces, _minus_abs, _within
@@ -135,7 +135,8 @@ def _tanh(x, y):
     for i in range(x.shape[0]):
         v = x[i]
         u = v * v
-        near = v * (ONE + u * (np.float32(-.333333328) + u * (np.float32(.133332258) + u * (np.float32(-.0539334691) + u * (np.float32(.021470683) + u * np.float32(-.00694294175))))))
+        near = v * (ONE + u * (np.float32(-.333333328) + u * (np.float32(.133332258) + u * (np.float32(-.0539334691)
+                    + u * (np.float32(.021470683) + u * np.float32(-.00694294175))))))
         far = np.float32((ONE - y[i]) / (ONE + y[i]))
         y[i] = near if u < QUARTER else (far if v >= ZERO else -far)
 
@@ -175,7 +176,9 @@ def softcap_backward(g, y, cap, gx): loop_two_number(_softcap_back, g, y, cap, g
 def _elu(x, y):
     for i in range(x.shape[0]):
         v = x[i]
-        near = v * (ONE + v * (HALF + v * (np.float32(.166666644) + v * (np.float32(.0416661249) + v * (np.float32(.00832867179) + v * (np.float32(.00137061873) + v * np.float32(.000164809673)))))))
+        near = v * (ONE + v * (HALF + v * (np.float32(.166666644) + v * (np.float32(.0416661249)
+                    + v * (np.float32(.00832867179) + v * (np.float32(.00137061873)
+                    + v * np.float32(.000164809673)))))))
         y[i] = v if v > ZERO else (near if v > -HALF else y[i] - ONE)
 
 #pythran export elu(float32[], float32[])
@@ -195,8 +198,11 @@ def _tail(a):
     "The share of a normal distribution beyond a >= 0, over exp(-a**2 / 2)."
     s = np.float32(ONE / (ONE + QUARTER * a))
     u = TWO * s - ONE
-    p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857) + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
-         + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913) + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05) + u * np.float32(3.9330141589744017e-05))))))))))
+    p = (np.float32(.18882128596305847) + u * (np.float32(.15197409689426422) + u * (np.float32(.09678439050912857)
+         + u * (np.float32(.04663167893886566) + u * (np.float32(.01509882416576147)
+         + u * (np.float32(.0018780578393489122) + u * (np.float32(-.000869041949044913)
+         + u * (np.float32(-.0003909467195626348) + u * (np.float32(3.233141978853382e-05)
+         + u * np.float32(3.9330141589744017e-05))))))))))
     return s * p
 
 def _gelu(x, y):

@@ -75,7 +75,8 @@ def _geglu_back(g, up, gate, gu, gg):
         s = r if gate[i] >= ZERO else e * r
         gu[i] = g[i] * (gate[i] * s)
         v = _within(gate[i], np.float32(40))
-        gg[i] = g[i] * up[i] * (s + v * (e * r * r) * (np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * v * v)))
+        bend = np.float32(1.5957691216057308) * (ONE + np.float32(.134145) * v * v)
+        gg[i] = g[i] * up[i] * (s + v * (e * r * r) * bend)
 
 #pythran export geglu_backward(float32[], float32[], float32[], float32[], float32[])
 def geglu_backward(g, up, gate, gu, gg): back(_cubic, _geglu_back, g, up, gate, gu, gg)

@@ -1,4 +1,5 @@
-"""Reductions of the numbers that a mask selects, along the last or a middle axis. The mask comes as bytes, 0 or 1: of bools g++ makes slow branches.
+"""Reductions of the numbers that a mask selects, along the last or a middle axis. The mask comes as bytes, 0 or 1: of
+bools g++ makes slow branches.
 
 The sums go through the same blocks as those of reductions.py, with 0 for what is not selected.
 """
@@ -99,7 +100,8 @@ def _count_up(m, s):
         for j in range(s.shape[0]):
             s[j] += m[i, j]
 
-#pythran export masked_sum_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))
+#pythran export masked_sum_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C),
+#                              int64[:,:] order(C))
 def masked_sum_mid(x, mask, y, count):
     k = parts(x.shape[1], ROWS)
     part = np.zeros((x.shape[0] * k, x.shape[2]), np.float32)
@@ -119,7 +121,8 @@ def masked_sum_mid(x, mask, y, count):
         count[o, lo:hi] = c
 
 
-# largest and smallest: the smallest is the largest of -x, `sign` says which. NaN and what is not selected count as the lowest number.
+# largest and smallest: the smallest is the largest of -x, `sign` says which. NaN and what is not selected count as the
+# lowest number.
 
 def _rank(x, m, sign, v):
     for j in range(v.shape[0]):
@@ -230,9 +233,11 @@ def along_mid(x, mask, sign, value, place):
             value[o, lo + j] = best
             place[o, lo + j] = where
 
-#pythran export masked_max_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))
+#pythran export masked_max_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C),
+#                              int64[:,:] order(C))
 def masked_max_mid(x, m, value, place): along_mid(x, m, np.float32(1), value, place)
-#pythran export masked_min_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C), int64[:,:] order(C))
+#pythran export masked_min_mid(float32[:,:,:] order(C), uint8[:,:,:] order(C), float32[:,:] order(C),
+#                              int64[:,:] order(C))
 def masked_min_mid(x, m, value, place): along_mid(x, m, np.float32(-1), value, place)
 
 

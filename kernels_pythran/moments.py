@@ -1,7 +1,7 @@
 """Variance, norms and products along the last or a middle axis.
 
-Pieces are cut by size; partial results are combined one after the other, sums in float64. See _spans for what happens to numbers whose squares float32
-cannot hold; along a middle axis a strip with such lanes is gone through again.
+Pieces are cut by size; partial results are combined one after the other, sums in float64. See _spans for what happens
+to numbers whose squares float32 cannot hold; along a middle axis a strip with such lanes is gone through again.
 """
 import numpy as np
 from ._loops import blocks, of_block, parts, rest, row_parts, strip, strips, _copy, _round, _zero

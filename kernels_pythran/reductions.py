@@ -1,6 +1,7 @@
 """Sums, largest and smallest along the last or a middle axis.
 
-Work is cut into pieces whose size depends on nothing but the shape. Each piece gives a partial result; those are combined one after the other.
+Work is cut into pieces whose size depends on nothing but the shape. Each piece gives a partial result; those are
+combined one after the other.
 """
 import numpy as np
 from ._loops import blocks, of_block, parts, rest, row_parts, strip, strips
@@ -66,7 +67,8 @@ def sum_mid(x, y):
         _column_sums(part[o * k:o * k + k, lo:hi], y[o, lo:hi])
 
 
-# largest and smallest: the smallest is the largest of -x, `sign` says which. A comparison with NaN is false, so NaN never wins; only NaN gives NaN.
+# largest and smallest: the smallest is the largest of -x, `sign` says which. A comparison with NaN is false, so NaN
+# never wins; only NaN gives NaN.
 
 def _climb(x, sign, v):
     for j in range(v.shape[0]):

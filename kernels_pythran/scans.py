@@ -83,7 +83,8 @@ def cumprod_last(x, y):
     for k in range(parts(rows, GROUP)):
         _products(x, y, k * GROUP, min(rows, k * GROUP + GROUP))
 
-#pythran export cumprod_back_last(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C))
+#pythran export cumprod_back_last(float32[:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                                 float32[:,:] order(C))
 def cumprod_back_last(g, x, y, d):
     rows = x.shape[0]
     #omp parallel for firstprivate(rows)
@@ -173,14 +174,16 @@ def cumprod_mid(x, y):
         o, lo, hi = strip(k, x, STRIP)
         _products_down(x[o, :, lo:hi], y[o, :, lo:hi])
 
-#pythran export cumprod_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
+#pythran export cumprod_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C),
+#                                float32[:,:,:] order(C))
 def cumprod_back_mid(g, x, y, d):
     #omp parallel for
     for k in strips(x, STRIP):
         o, lo, hi = strip(k, x, STRIP)
         _slopes_up(g[o, :, lo:hi], x[o, :, lo:hi], y[o, :, lo:hi], d[o, :, lo:hi])
 
-#pythran export recurrence_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:,:] order(C))
+#pythran export recurrence_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:] order(C),
+#                              float32[:,:,:] order(C))
 def recurrence_mid(b, a, first, y):
     one = 0 if a.shape[1] == 1 else 1
     #omp parallel for firstprivate(one)

@@ -108,14 +108,9 @@ def _times(y, c, s):
     for j in range(c):
         y[j] *= s
 
-def total_first(x, n):
-    s = 0.
-    for lo in range(0, n, BLOCK):
-        s += quarters(x[lo:min(n, lo + BLOCK)])
-    return s
-
 # `whole` is `c` up to a full vector: a remainder of single numbers takes as long as hundreds of the others
-#pythran export softmax_scores(float32[:,:] order(C), float32, float32[:,:] order(C), int64[], float32[], float32[], int64[], float32[:,:] order(C))
+#pythran export softmax_scores(float32[:,:] order(C), float32, float32[:,:] order(C), int64[], float32[], float32[],
+#                              int64[], float32[:,:] order(C))
 def softmax_scores(x, scale, mask, at, slope, sink, limit, y):
     size = x.shape[0] * x.shape[1]
     #omp parallel for schedule(static, 16) firstprivate(scale) if(size > 4096)
@@ -129,34 +124,28 @@ def softmax_scores(x, scale, mask, at, slope, sink, limit, y):
         _fill(y[i], c, whole, np.float32(-np.inf))
         m = max(np.max(y[i, :whole]), sink[i])
         y[i, :whole] = np.exp(y[i, :whole] - m)
-        s = total_first(y[i], whole) + np.exp(sink[i] - m)
+        s = total_quarters(y[i, :whole]) + np.exp(sink[i] - m)
         _times(y[i], c, np.float32(1 / s))
         _fill(y[i], c, x.shape[1], np.float32(0))
 
-
-def total_product_first(x, y, n):
-    s = 0.
-    for lo in range(0, n, BLOCK):
-        hi = min(n, lo + BLOCK)
-        s += block2(x[lo:hi], y[lo:hi])
-    return s
 
 def _scores_back(g, y, gx, c, s, scale):
     for j in range(c):
         gx[j] = y[j] * (g[j] - s) * scale
 
-#pythran export softmax_scores_backward(float32[:,:] order(C), float32[:,:] order(C), float32, int64[], float32[:,:] order(C))
+#pythran export softmax_scores_backward(float32[:,:] order(C), float32[:,:] order(C), float32, int64[],
+#                                       float32[:,:] order(C))
 def softmax_scores_backward(g, y, scale, limit, gx):
     size = g.shape[0] * g.shape[1]
     #omp parallel for schedule(static, 16) firstprivate(scale) if(size > 4096)
     for i in range(g.shape[0]):
         c = limit[i]
-        s = np.float32(total_product_first(g[i], y[i], c))
+        s = np.float32(total_product(g[i, :c], y[i, :c]))
         _scores_back(g[i], y[i], gx[i], c, s, scale)
         _fill(gx[i], c, g.shape[1], np.float32(0))
 
 
-# along a middle axis: (outer, n, inner), STRIP lanes side by side, each pass down the n rows of the strip; sums in double
+# along a middle axis: (outer, n, inner), STRIP lanes side by side, each pass down the n rows of the strip; sums in f64
 
 STRIP = 256
 

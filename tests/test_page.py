@@ -63,16 +63,6 @@ PRESENT = dict(
         '14_contraction': 116,
     },
     columns={
-        'kernels_pythran/_loops.py': 3,
-        'kernels_pythran/_spans.py': 2,
-        'kernels_pythran/_sums.py': 2,
-        'kernels_pythran/activations.py': 6,
-        'kernels_pythran/gated.py': 1,
-        'kernels_pythran/masked.py': 5,
-        'kernels_pythran/moments.py': 2,
-        'kernels_pythran/reductions.py': 2,
-        'kernels_pythran/scans.py': 3,
-        'kernels_pythran/softmax.py': 3,
     },
     homonyms={
         'Mistake: checks show': 2,
