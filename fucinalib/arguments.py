@@ -1,4 +1,4 @@
-"""Sizes, whole numbers, indices and ranges as a call may give them, read into plain numbers.
+"""Sizes, whole numbers, indices, walks and labels as a call may give them, read into plain numbers.
 
 Operations that make or cut axes take their sizes by position or by name and their indices by
 name. What can be written is the same everywhere, so it is read here once, and refused here with
@@ -7,11 +7,14 @@ import operator
 from keyword import iskeyword
 from math import prod
 import numpy as np
-from .errors import IndexOutOfBounds, InvalidShape, OptionError, TagError, brief, did_you_mean, fault
-from .tags import by_word, name_of, parse
+from .errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError,
+                     ShapeMismatch, TagError, UnsupportedView, brief, did_you_mean, fault)
+from .tags import align, axis_of, by_word, locate, name_of, parse
+from .tensor import Tensor, ingest
 
 __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
-           'stretched_sizes', 'read_where', 'read_index', 'read_range', 'say_sizes']
+           'stretched_sizes', 'check_kept', 'read_place', 'read_walk', 'read_where', 'read_index', 'read_span',
+           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'say_sizes']
 
 MOST = 2**60        # values; no memory holds more
 
@@ -130,6 +133,38 @@ def stretched_sizes(own, tags, shape, sizes):
     return tuple(map(operator.index, given))
 
 
+# ---- axes and walks
+def check_kept(old, new):
+    "TagError if an axis of `old` would disappear."
+    if gone := ' '.join(t for t in old if t not in new):
+        help = 'name every axis of x: none disappears here, a sum or a select removes one'
+        raise fault(TagError, f'{gone!r} is missing', help, tags=' '.join(new))
+
+
+def read_place(x, index):
+    "The place of a new axis among those of x, counted from the front; an index of -1 is the end."
+    n, at = x.ndim, as_whole(index, 'index')
+    if -n - 1 <= at <= n: return at + (n + 1) * (at < 0)
+    raise fault(IndexOutOfBounds, f'place {at} among {n} axes', f'0 to {n}, or -1 for the end', x=x)
+
+
+def read_walk(x, tags, shape, strides, offset):
+    "Sizes and strides of a walk over the values of x that stays inside, a pair for each of `tags`."
+    shape = tuple([as_whole(n, t, 1) for t, n in zip(tags, read_sizes(tags, shape, {}))])
+    strides = tuple([as_whole(s, 'a stride') for s in strides])
+    if len(strides) != len(tags):
+        raise fault(InvalidShape, f'{len(tags)} tags and strides {strides}', 'one stride for each tag')
+    if not x.data.flags.c_contiguous:
+        help = 'x.contiguous().view_with_strides(...)'
+        raise fault(UnsupportedView, 'the values of x do not lie one after another', help)
+    ends = [(n - 1) * s for n, s in zip(shape, strides)]
+    first, last = offset + sum(e for e in ends if e < 0), offset + sum(e for e in ends if e > 0)
+    if first < 0 or last >= x.data.size:
+        head = f'it reaches from {first} to {last}, and x from 0 to {x.data.size - 1}'
+        raise fault(InvalidDataLength, head, 'make a size or a stride smaller', shape=shape, strides=strides)
+    return shape, strides
+
+
 # ---- indices by name
 def read_where(x, where, by_tag, example):
     "The dict tag -> index that a call names: x.op('row', 1), x.op({'row': 1}) or x.op(row=1). TagError."
@@ -152,6 +187,14 @@ def read_index(n, tag, i):
     return k % n
 
 
+def read_span(n, tag, start, length):
+    "The slice of `length` entries from `start` on of the axis `tag` of size `n`. IndexOutOfBounds."
+    stop = (start := int(start)) + int(length)
+    if 0 <= start and stop <= n: return slice(start, stop)
+    help = 'x.slice(...) counts from the end and clips'
+    raise fault(IndexOutOfBounds, f'of {tag!r}: {start} to {stop} of {n}', help)
+
+
 def read_range(n, tag, s):
     "A slice, or a tuple like one, of the axis `tag` of size `n` in plain numbers. OptionError, InvalidShape."
     if isinstance(s, tuple) and 1 <= len(s) <= 3: s = slice(*s)
@@ -170,3 +213,113 @@ def read_range(n, tag, s):
         raise fault(InvalidShape, f'of {tag!r}: {start} to {stop} is empty',
                     help='a tensor holds at least one value')
     return slice(start, stop, step)
+
+
+# ---- whole numbers for each of many places
+def check_places(at,      # an array
+                 n,       # how many places there are
+                 words,   # what to call them: the parameter, one, many
+                 given,   # what `at` was made of
+                 way='',  # what else there is to do with {}, which is no place
+                ):
+    "DTypeError, IndexOutOfBounds unless `at` are whole numbers from 0 to n - 1."
+    name, one, many = words.split()
+    if at.dtype.kind not in 'iu':
+        help = f'{name} are whole numbers, counted from 0: {made_whole(name, given)}'
+        raise fault(DTypeError, f'{name} of type {at.dtype}', help)
+    if not at.size or at.min() >= 0 and at.max() < n: return
+    bad = int(at.min() if at.min() < 0 else at.max())
+    raise fault(IndexOutOfBounds, f'{one} {bad} of {n} {many}', f'{name} are 0 to {n - 1}{way.format(bad)}')
+
+
+def read_labels(labels,  # a tensor, an array, or a list
+                rest,    # the axes they go along
+                shape,   # sizes of these
+                tag,     # the axis they are labels of
+               ):
+    "The labels as an array in the order of the axes `rest`, or flat. Whether they are labels is not looked at."
+    tensor = isinstance(labels, Tensor)
+    if tensor and set(labels.tags) != set(rest):
+        raise fault(TagError, f'the labels have the axes of x without {tag!r}', repr(' '.join(rest)))
+    try: y = align(labels.data, labels.tags, rest) if tensor else np.asarray(labels)
+    except ValueError:
+        help = 'a number that does not count fills them up: ignore_index'
+        raise fault(InvalidShape, 'the lists of labels have different lengths', help) from None
+    if y.size != prod(shape) and not tensor:
+        head = f'{y.size} labels for {prod(shape)} rows of {tag!r}'
+        raise fault(InvalidDataLength, head, 'one label for each row')
+    if y.shape != shape and (tensor or y.ndim != 1):
+        help = f'one for each row of {tag!r}: shape {shape}, or a flat list in that order'
+        raise fault(ShapeMismatch, f'labels of shape {y.shape}', help)
+    return y
+
+
+def read_offsets(x, i, offsets):
+    "A whole number for each section of x along its axis number i, as an array that fits x, with size 1 there."
+    others = x.tags[:i] + x.tags[i + 1:]
+    sizes, tensor = [x.size(t) for t in others], isinstance(offsets, Tensor)
+    a = offsets.data if tensor else ingest(offsets)
+    if tensor: _check_sections(x, others, offsets)
+    elif a.size != prod(sizes):
+        help = 'one offset per section, in the order of the other axes'
+        raise fault(ShapeMismatch, f'{a.size} offsets for {prod(sizes)} sections', help)
+    if a.dtype.kind not in 'iu':
+        raise fault(DTypeError, 'an offset is a whole number', made_whole('offsets', offsets), offsets=a)
+    a = align(a, offsets.tags, others) if tensor else a.reshape(sizes)
+    return np.expand_dims(a.astype('i8'), i)
+
+
+def _check_sections(x, others, offsets):
+    "TagError, ShapeMismatch unless each axis of the offsets is one of x, as long or of size 1."
+    if not set(offsets.tags) <= set(others):
+        help = f'their tags are among {" ".join(others) or "none"}'
+        raise fault(TagError, 'offsets have an axis that sections do not', help, offsets=offsets)
+    for t, n in zip(offsets.tags, offsets.shape):
+        if n in (1, x.size(t)): continue
+        raise fault(ShapeMismatch, f'over {t!r}: sizes differ', 'one for each section', offsets=offsets)
+
+
+# ---- pictures and lists of tensors
+def read_edges(x, h, w, padding):
+    "(before, after) for every axis of x from the four edges of a picture: left, right, top, bottom, or one for all."
+    four = (padding,) * 4 if not np.iterable(padding) else tuple(padding)
+    if len(four) != 4:
+        help = 'left, right, top, bottom; or one number for all'
+        raise fault(InvalidShape, f'{len(four)} edges', help, padding=four)
+    (i, j), (left, right, top, bottom) = locate(x, h, w), [as_whole(n, 'an edge') for n in four]
+    frame = [(top, bottom) if k == i else (left, right) if k == j else (0, 0) for k in range(x.ndim)]
+    for t, n, (b, c) in zip(x.tags, x.shape, frame):
+        if n + b + c >= 1 and -b < n and -c < n: continue
+        help = 'a tensor holds at least one value of the picture'
+        raise fault(InvalidShape, f'nothing of {t!r} is left', help, padding=four)
+    return frame
+
+
+def read_tensors(tensors, tag=None):
+    "The arrays of tensors that go together, and the place of the axis along which sizes are free."
+    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
+        raise fault(OptionError, 'takes a list of tensors', '{op}([a, b], ...)', tensors=tensors)
+    if not tensors:
+        help = 'a tensor holds at least one value; give at least one tensor'
+        raise fault(InvalidShape, 'of nothing', help)
+    first = tensors[0]
+    i = None if tag is None else axis_of(first, tag)
+    for k, t in enumerate(tensors):
+        alike = t.tags == first.tags and t.data.dtype == first.data.dtype
+        if not alike or t.data.shape != first.data.shape: _compare(first, t, k, i)
+    return [t.data for t in tensors], i
+
+
+def _compare(first, t, k, i):
+    "Errors for tensor number k if it does not go with the first; along axis i the size is free."
+    both, tags = {'tensors[0]': first, f'tensors[{k}]': t}, ' '.join(first.tags)
+    if t.tags != first.tags:
+        help = f'tensors[{k}].permute({tags!r}) brings axes into order'
+        if set(t.tags) != set(first.tags): help = 'all need the same axes; rename or insert_axis'
+        raise fault(TagError, 'tags differ', help, **both)
+    if t.dtype != first.dtype:
+        kind = str(first.dtype)
+        raise fault(DTypeError, f'of {kind} and {t.dtype}', f'tensors[{k}].to({kind!r})', **both)
+    for j, (n, m) in enumerate(zip(first.shape, t.shape)):
+        if n == m or j == i: continue
+        raise fault(ShapeMismatch, f'over {t.tags[j]!r}: sizes differ', 'pad or narrow one of them', **both)

@@ -7,10 +7,10 @@ stands beside the parameter in the source."""
 import inspect, re
 import numpy as np
 from .elsewhere import OPTIONS
-from .errors import DTypeError, InvalidShape, OptionError, TagError, brief, did_you_mean, fault
+from .errors import DTypeError, InvalidShape, OptionError, TagError, UnsupportedView, brief, did_you_mean, fault
 from .tensor import Tensor
 
-__all__ = ['explain', 'unnamed_index', 'doc_of']
+__all__ = ['explain', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of']
 
 def explain(o,      # an operation
             error,  # what a call of it raised
@@ -67,6 +67,27 @@ def unnamed_index(x, where):
         help = f'x.index_select({first!r}, indices)'
         if _kinds(where) <= {bool, np.bool_}: help = "x.masked_select(mask, 'found'), x.where(mask, 0.) keeps the shape"
     return fault(TagError, 'an index needs the name of its axis', help, x=x)
+
+def no_assignment(x):
+    "The error for x[..] = value."
+    update = f'x.set_slice({(x.tags or ("d",))[0]!r}, start, update) gives a new one'
+    help = f'{update}; x.numpy()[...] = value writes where no graph is involved'
+    return fault(OptionError, 'a tensor is not changed by assignment', help, x=x)
+
+def no_merge(x,        # a tensor
+             tag,      # of the axis wanted
+             names,    # of the axes that were to become one
+             at=None,  # the place of the first of them, if they do not stand side by side
+            ):
+    "The error for axes that no single stride walks, with the copy that makes it possible."
+    these, rest = repr(' '.join(names)), [t for t in x.tags if t not in names]
+    way = f'contiguous().merge({tag!r}, {these})'
+    if at is None:
+        strides = tuple([s // x.data.itemsize for s in x.data.strides])
+        head = f'no single stride walks {these} in this memory'
+        return fault(UnsupportedView, head, f'x.{way} copies first', strides=strides)
+    order = ' '.join([*rest[:at], *names, *rest[at:]])
+    return fault(TagError, f'{these} do not stand side by side in this order', f'x.permute({order!r}).{way}')
 
 def _kinds(values):
     "The types of the values of a list, an array or a tensor."

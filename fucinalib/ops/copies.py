@@ -10,15 +10,15 @@ __all__ = ['PICTURE', 'SECTIONS', 'concat', 'stack', 'repeat', 'pad', 'constant_
 import itertools
 import numpy as np
 from .. import kernels
-from ..arguments import as_whole, made_whole
+from ..arguments import read_edges, read_offsets, read_place, read_tensors
 from ..autograd import Part, Sample, facts, op
 from ..checks import axis, constant, rank, whole
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch
 from ..errors import TagError, UnsupportedGradient, fault
 from .pointwise import as_number
-from .views import ALL, place_among, strided, writable_diagonal
-from ..tags import align, axis_of, locate, one_new, parse, without
-from ..tensor import Tensor, ingest
+from .views import ALL, strided, writable_diagonal
+from ..tags import axis_of, locate, one_new, parse, without
+from ..tensor import Tensor
 
 # %% ../../nbs/15a_copies.ipynb #e3914edb
 @op('copies', half='native', attach=False)
@@ -28,7 +28,7 @@ def concat(tensors:list[Tensor],  # at least one; equal tags in equal order
     "Tensors one after another along an axis they have."
     kind = type(tensors[0]) if isinstance(tensors, (list, tuple)) and tensors else None
     if hasattr(kind, 'concat'): return kind.concat(tensors, tag)     # block tensors (chapter 25a)
-    arrays, i = _arrays_of(tensors, tag)
+    arrays, i = read_tensors(tensors, tag)
     ends = [0, *itertools.accumulate([a.shape[i] for a in arrays])]
     piece = lambda lo, hi: lambda g: g[(ALL,) * i + (slice(lo, hi),)]
     shape = arrays[0].shape
@@ -36,46 +36,15 @@ def concat(tensors:list[Tensor],  # at least one; equal tags in equal order
     np.concatenate(arrays, axis=i, out=y)
     return y, tensors[0].tags, tuple([piece(lo, hi) for lo, hi in zip(ends, ends[1:])])
 
-# %% ../../nbs/15a_copies.ipynb #cbb0ca71
-def _arrays_of(tensors, tag=None):
-    "The arrays of tensors that go together, and the place of the axis along which sizes are free."
-    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, Tensor) for t in tensors):
-        raise fault(OptionError, 'takes a list of tensors', tensors=tensors, help='{op}([a, b], ...)')
-    if not tensors:
-        help = 'a tensor holds at least one value; give at least one tensor'
-        raise fault(InvalidShape, 'of nothing', help)
-    first = tensors[0]
-    i = None if tag is None else axis_of(first, tag)
-    for k, t in enumerate(tensors):
-        alike = t.tags == first.tags and t.data.dtype == first.data.dtype
-        if not alike or t.data.shape != first.data.shape: _compare(first, t, k, i)
-    return [t.data for t in tensors], i
-
-# %% ../../nbs/15a_copies.ipynb #34454fee
-def _compare(first, t, k, i):
-    "Errors for tensor number k if it does not go with the first; along axis i the size is free."
-    both, tags = {'tensors[0]': first, f'tensors[{k}]': t}, ' '.join(first.tags)
-    if t.tags != first.tags:
-        help = f'tensors[{k}].permute({tags!r}) brings axes into order'
-        if set(t.tags) != set(first.tags): help = 'all need the same axes; rename or insert_axis'
-        raise fault(TagError, 'tags differ', help, **both)
-    if t.dtype != first.dtype:
-        kind = str(first.dtype)
-        raise fault(DTypeError, f'of {kind} and {t.dtype}', f'tensors[{k}].to({kind!r})', **both)
-    for j, (n, m) in enumerate(zip(first.shape, t.shape)):
-        if n == m or j == i: continue
-        head = f'over {t.tags[j]!r}: sizes differ'
-        raise fault(ShapeMismatch, head, 'pad or narrow one of them', **both)
-
 # %% ../../nbs/15a_copies.ipynb #22dfcff0
-@op('copies', half='native', attach=False, needs=[whole('index')])
+@op('copies', half='native', attach=False)
 def stack(tensors:list[Tensor],  # at least one; equal tags and sizes
           tag,                   # name of the new axis
           index=0,               # its place among the axes; -1 is the end
          )->Tensor:
     "Tensors as the entries of a new axis."
-    (arrays, _), first = _arrays_of(tensors), tensors[0]
-    tag, at, shape = one_new(first, tag), place_among(first, index), first.shape
+    (arrays, _), first = read_tensors(tensors), tensors[0]
+    tag, at, shape = one_new(first, tag), read_place(first, index), first.shape
     y, place = np.empty(shape[:at] + (len(arrays),) + shape[at:], arrays[0].dtype), (ALL,) * at
     for k, a in enumerate(arrays): y[place + (k,)] = a
     entry = lambda k: lambda g: g[place + (k, ...)]
@@ -130,21 +99,6 @@ def _filler(x, value):
     if zero or isinstance(value, (bool, np.bool_)): return bool(value)
     raise fault(DTypeError, f'{value!r} is not a truth value', help='value=False or value=True')
 
-# %% ../../nbs/15a_copies.ipynb #71086eae
-def _read_edges(x, h, w, padding):
-    "(before, after) for every axis of x from the four edges of a picture."
-    four = (padding,) * 4 if not np.iterable(padding) else tuple(padding)
-    if len(four) != 4:
-        help = 'left, right, top, bottom; or one number for all'
-        raise fault(InvalidShape, f'{len(four)} edges', padding=four, help=help)
-    (i, j), (left, right, top, bottom) = locate(x, h, w), [as_whole(n, 'an edge') for n in four]
-    frame = [(top, bottom) if k == i else (left, right) if k == j else (0, 0) for k in range(x.ndim)]
-    for t, n, (b, c) in zip(x.tags, x.shape, frame):
-        if n + b + c >= 1 and -b < n and -c < n: continue
-        help = 'a tensor holds at least one value of the picture'
-        raise fault(InvalidShape, f'nothing of {t!r} is left', padding=four, help=help)
-    return frame
-
 # %% ../../nbs/15a_copies.ipynb #1e9a1b9b
 PICTURE = [axis('h', of='x'), axis('w', of='x', apart='h', kind=TagError)]
 
@@ -156,7 +110,7 @@ def constant_pad2d(x:Tensor,  # any tags, two of them a picture's
                    value=0.,  # what is added
                   )->Tensor:
     "A picture with constant values added at its edges, or with its edges cut."
-    y, here, there = _put_in_frame(x.data, _read_edges(x, h, w, padding), _filler(x, value))
+    y, here, there = _put_in_frame(x.data, read_edges(x, h, w, padding), _filler(x, value))
     return y, x.tags, (lambda g: Part(here, g[there]),)
 
 @op('copies', half='native', needs=PICTURE)
@@ -166,7 +120,7 @@ def zero_pad2d(x:Tensor,  # any tags, two of them a picture's
                padding,   # (left, right, top, bottom) or one number for all; negative ones cut
               )->Tensor:
     "A picture with zeros added at its edges, or with its edges cut."
-    y, here, there = _put_in_frame(x.data, _read_edges(x, h, w, padding), 0)
+    y, here, there = _put_in_frame(x.data, read_edges(x, h, w, padding), 0)
     return y, x.tags, (lambda g: Part(here, g[there]),)
 
 # %% ../../nbs/15a_copies.ipynb #a8e4b38e
@@ -205,32 +159,6 @@ def roll(x:Tensor,  # any tags
     s = int(shift) % x.shape[i]
     return _turn(x.data, i, s), x.tags, (lambda g: _turn(g, i, -s % g.shape[i]),)
 
-# %% ../../nbs/15a_copies.ipynb #e648adc8
-def _read_offsets(x, i, offsets):
-    "Whole offsets as an array that fits x, with size 1 along axis i."
-    others = x.tags[:i] + x.tags[i + 1:]
-    sizes, tensor = [x.size(t) for t in others], isinstance(offsets, Tensor)
-    a = offsets.data if tensor else ingest(offsets)
-    if tensor: _check_sections(x, others, offsets)
-    elif a.size != (n := np.prod(sizes, dtype=int)):
-        help = 'one offset per section, in the order of the other axes'
-        raise fault(ShapeMismatch, f'{a.size} offsets for {n} sections', help=help)
-    if a.dtype.kind not in 'iu':
-        help = made_whole('offsets', offsets)
-        raise fault(DTypeError, 'an offset is a whole number', help, offsets=a)
-    a = align(a, offsets.tags, others) if tensor else a.reshape(sizes)
-    return np.expand_dims(a.astype('i8'), i)
-
-# %% ../../nbs/15a_copies.ipynb #a032cf1e
-def _check_sections(x, others, offsets):
-    "TagError, ShapeMismatch unless each axis of the offsets is one of x, as long or of size 1."
-    if not set(offsets.tags) <= set(others):
-        help = f'their tags are among {" ".join(others) or "none"}'
-        raise fault(TagError, 'offsets have an axis that sections do not', offsets=offsets, help=help)
-    for t, n in zip(offsets.tags, offsets.shape):
-        if n in (1, x.size(t)): continue
-        raise fault(ShapeMismatch, f'over {t!r}: sizes differ', 'one for each section', offsets=offsets)
-
 # %% ../../nbs/15a_copies.ipynb #fe07a7aa
 def _move_sections(a, i, by, value=None):
     "y[j] = a[j - by] along axis i, in a circle or with `value` where there is none."
@@ -257,7 +185,7 @@ def roll_by(x:Tensor,  # any tags
            )->Tensor:
     "Every section along an axis turned in a circle by an offset of its own."
     i = axis_of(x, tag)
-    by = _read_offsets(x, i, offsets)
+    by = read_offsets(x, i, offsets)
     return _move_sections(x.data, i, by), x.tags, (lambda g: _move_sections(g, i, -by),)
 
 # %% ../../nbs/15a_copies.ipynb #67238720
@@ -269,7 +197,7 @@ def shift_by(x:Tensor,  # any tags
             )->Tensor:
     "Every section along an axis moved by an offset of its own; values fall off, `value` fills the gap."
     i = axis_of(x, tag)
-    by, value = _read_offsets(x, i, offsets), _filler(x, value)
+    by, value = read_offsets(x, i, offsets), _filler(x, value)
     return _move_sections(x.data, i, by, value), x.tags, (lambda g: _move_sections(g, i, -by, 0),)
 
 # %% ../../nbs/15a_copies.ipynb #3e8a1f4f

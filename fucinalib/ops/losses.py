@@ -8,10 +8,9 @@ __all__ = ['REDUCTION', 'SMOOTHING', 'LABELS', 'CLASSES', 'CHUNK', 'WEIGHT', 'PA
            'cosine_similarity']
 
 # %% ../../nbs/19_losses.ipynb #793be8a5
-from math import prod
 import numpy as np
 from .. import kernels
-from ..arguments import made_whole
+from ..arguments import check_places, read_labels
 from ..autograd import Sample, facts, mode, op
 from ..checks import Check, agrees, axis, constant, flag, number, one_of, rank, real, same_axes
 from ..checks import same_type, whole
@@ -39,49 +38,20 @@ def _reach_each(g, shape, reduction, count):
     return np.full(shape, g / g.dtype.type(max(count, 1) if reduction == 'mean' else 1))
 
 # %% ../../nbs/19_losses.ipynb #b98a5cfd
-def _read_labels(tags, shape, tag, labels, ignore_index=None):
+def _label_each(tags, shape, tag, labels, ignore_index=None):
     "Labels for scores of these tags and sizes: i64 with the shape less the classes, -1 where ignored."
     at = tags.index(tag)
     left, n = shape[:at] + shape[at + 1:], shape[at]
-    y = _lay_labels(tags[:at] + tags[at + 1:], left, tag, labels)
+    y = read_labels(labels, tags[:at] + tags[at + 1:], left, tag)
     counts = None if ignore_index is None else y != ignore_index
     way = '; x.cross_entropy(..., ignore_index={}) leaves it out'
-    _check_places(y if counts is None else y[counts], n, 'labels label classes', labels, way)
+    check_places(y if counts is None else y[counts], n, 'labels label classes', labels, way)
     y = y.astype('i8', copy=False).reshape(left)
     return y if counts is None else np.where(counts.reshape(left), y, -1)
 
-def _check_places(at, n, words, given, way=''):
-    "DTypeError, IndexOutOfBounds unless `at`, which was `given`, are whole numbers from 0 to n - 1."
-    name, one, many = words.split()
-    if at.dtype.kind not in 'iu':
-        help = f'{name} are whole numbers, counted from 0: {made_whole(name, given)}'
-        raise fault(DTypeError, f'{name} of type {at.dtype}', help)
-    if not at.size or at.min() >= 0 and at.max() < n: return
-    bad = int(at.min() if at.min() < 0 else at.max())
-    help = f'{name} are 0 to {n - 1}' + way.format(bad)
-    raise fault(IndexOutOfBounds, f'{one} {bad} of {n} {many}', help)
-
-# %% ../../nbs/19_losses.ipynb #e6709eb7
-def _lay_labels(rest, shape, tag, labels):
-    "The labels as an array in the order of the axes `rest`, or flat."
-    tensor = isinstance(labels, Tensor)
-    if tensor and set(labels.tags) != set(rest):
-        raise fault(TagError, f'the labels have the axes of x without {tag!r}', repr(' '.join(rest)))
-    try: y = align(labels.data, labels.tags, rest) if tensor else np.asarray(labels)
-    except ValueError:
-        help = 'a number that does not count fills them up: ignore_index'
-        raise fault(InvalidShape, 'the lists of labels have different lengths', help) from None
-    if y.size != prod(shape) and not tensor:
-        head = f'{y.size} labels for {prod(shape)} rows of {tag!r}'
-        raise fault(InvalidDataLength, head, 'one label for each row')
-    if y.shape != shape and (tensor or y.ndim != 1):
-        help = f'one for each row of {tag!r}: shape {shape}, or a flat list in that order'
-        raise fault(ShapeMismatch, f'labels of shape {y.shape}', help)
-    return y
-
 # %% ../../nbs/19_losses.ipynb #6a2432da
 class labelled(Check):
-    "Labels of the axis `tag` of x. `_read_labels` looks at each of them, so nothing is tested before."
+    "Labels of the axis `tag` of x. `_label_each` looks at each of them, so nothing is tested before."
     facts = 'classes',      # how many there are, from the arguments of a call
     def test(self, n): return 'True'
     def spoil(self, n, given):
@@ -127,7 +97,7 @@ def cross_entropy(x:Tensor,             # scores, any tags, before any softmax
 
     If all labels are ignored the loss is 0."""
     tag, a = name_of(x, tag), x.data
-    y = _read_labels(x.tags, x.shape, tag, labels, ignore_index)
+    y = _label_each(x.tags, x.shape, tag, labels, ignore_index)
     rest, rows = without(x.tags, (tag,)), _Rows(x, x.axis(tag))
     count = y.size if ignore_index is None else np.count_nonzero(y >= 0)
     at, smooth = rows.part(y), float(label_smoothing)
@@ -149,7 +119,7 @@ def nll_loss(x:Tensor,          # logarithms of probabilities, any tags
 
     Unlike torch, there is no ignore_index."""
     tag, a = name_of(x, tag), x.data
-    y, axis, shape = _read_labels(x.tags, x.shape, tag, labels), x.axis(tag), a.shape
+    y, axis, shape = _label_each(x.tags, x.shape, tag, labels), x.axis(tag), a.shape
     at = np.indices(y.shape, sparse=True)
     at = (*at[:axis], y, *at[axis:])
     def rule(g):
@@ -249,7 +219,7 @@ def linear_cross_entropy(x:Tensor,             # any tags, the last one shared w
                         )->Tensor:
     "cross_entropy of x @ weight.T, a few rows at a time: scores and their gradient never exist whole."
     (a, w), tags = _as_matrices(x, weight), x.tags[:-1] + weight.tags[:1]
-    y = _read_labels(tags, x.shape[:-1] + (len(w),), tags[-1], labels, ignore_index).reshape(-1)
+    y = _label_each(tags, x.shape[:-1] + (len(w),), tags[-1], labels, ignore_index).reshape(-1)
     kept = slice(None) if ignore_index is None else np.flatnonzero(y >= 0)
     few, known, smooth = a[kept], y[kept], float(label_smoothing)
     def run(g=None, gx=None, gw=None):
@@ -281,8 +251,8 @@ def _read_entries(x, weight, rows, classes, probs):
     if not (r.ndim == c.ndim == p.ndim == 1 and len(r) == len(c) == len(p) and len(r)):
         head = f'{r.size} rows, {c.size} classes and {p.size} probabilities'
         raise fault(InvalidDataLength, head, 'three lists of one length, with at least one entry')
-    _check_places(r, x.shape[0], 'rows row rows', rows)
-    _check_places(c, weight.shape[0], 'classes class classes', classes)
+    check_places(r, x.shape[0], 'rows row rows', rows)
+    check_places(c, weight.shape[0], 'classes class classes', classes)
     if p.dtype.kind not in 'fiu':
         raise fault(DTypeError, f'probabilities of type {p.dtype}', 'real numbers')
     order = np.argsort(r, kind='stable')
