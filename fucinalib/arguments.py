@@ -13,8 +13,9 @@ from .tags import align, axis_of, by_word, locate, name_of, parse
 from .tensor import Tensor, ingest
 
 __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
-           'stretched_sizes', 'check_kept', 'read_place', 'read_walk', 'read_where', 'read_index', 'read_span',
-           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'say_sizes']
+           'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where', 'read_index', 'read_span',
+           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'read_rope',
+           'say_sizes']
 
 MOST = 2**60        # values; no memory holds more
 
@@ -134,7 +135,7 @@ def stretched_sizes(own, tags, shape, sizes):
 
 
 # ---- axes and walks
-def check_kept(old, new):
+def check_all_named(old, new):
     "TagError if an axis of `old` would disappear."
     if gone := ' '.join(t for t in old if t not in new):
         help = 'name every axis of x: none disappears here, a sum or a select removes one'
@@ -323,3 +324,27 @@ def _compare(first, t, k, i):
     for j, (n, m) in enumerate(zip(first.shape, t.shape)):
         if n == m or j == i: continue
         raise fault(ShapeMismatch, f'over {t.tags[j]!r}: sizes differ', 'pad or narrow one of them', **both)
+
+
+# ---- a turn that rides along
+def read_rope(x,         # a tensor
+              tag,       # axis of its features
+              rope,      # (position tag, table)
+              residual,  # which cannot be had as well
+             ):
+    "The position tag and the table of an operation that turns its result, whose table spans all of `tag`."
+    tag = name_of(x, tag)
+    if residual is not None:
+        help = f'x.{{op}}({tag!r}, rope=rope) + residual, or (x.{{op}}({tag!r}) + residual).rope(...)'
+        raise fault(OptionError, 'residual and rope together', help)
+    if not isinstance(rope, (tuple, list)) or len(rope) != 2 or not hasattr(rope[1], 'dim'):
+        raise fault(OptionError, 'rope is not a tag and a table', "rope=('seq', rope_table(AxisRange(n), dim))")
+    position, table = rope
+    n, d = x.shape[axis_of(x, position)], x.size(tag)
+    if d & 1: raise fault(InvalidShape, f'over {tag!r}: {d} features form no pairs', 'without rope=')
+    if table.dim != d or len(table) != n:
+        way = f'x.{{op}}({tag!r}).rope({position!r}, {tag!r}, table)'
+        help = f'rope_table(AxisRange({n}, origin), {d}), or {way}'
+        head = f'over {tag!r}: the table turns {table.dim} features at {len(table)} positions'
+        raise fault(ShapeMismatch, head, help, table=table)
+    return position, table

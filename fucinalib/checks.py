@@ -676,20 +676,22 @@ class two(Check):
 
 
 class count(whole):
-    "How many entries of `of` along its axis `along`: at least one, at most all."
+    "How many entries of `of` along its axis `along`: at least `least`, which is one, at most all."
     facts, least = ('along', 'of'), 1
+    beyond = IndexOutOfBounds      # the error for more
     def test(self, n):
         x, tag = self.of, self.along
-        return f'type({n}) is int and 0 < {n} <= ({x}.data.shape[{x}.tags.index({tag})] if {tag} in {x}.tags else 0)'
+        own = f'{x}.data.shape[{x}.tags.index({tag})] if {tag} in {x}.tags else -1'
+        return f'type({n}) is int and {self.least} <= {n} <= ({own})'
     def say(self, n, given):
         super().say(n, given)
         x, v, at = given[self.of], given[n], axis_of(given[self.of], given[self.along])
         if v > x.shape[at]:
-            raise fault(IndexOutOfBounds, f'along {x.tags[at]!r}: {v} of {x.shape[at]}',
+            raise fault(self.beyond, f'along {x.tags[at]!r}: {v} of {x.shape[at]}',
                         f'{n} is at most {x.shape[at]}')
     def spoil(self, n, given):
         yield from super().spoil(n, given)
-        yield IndexOutOfBounds, {n: given[self.of].size(given[self.along]) + 1}
+        yield self.beyond, {n: given[self.of].size(given[self.along]) + 1}
 
 
 class number(Check):

@@ -538,3 +538,11 @@ def test_axes_in_any_order(masker, bad, kind, head, help):
 def test_axes_in_any_order_are_spoilt(masker):
     kinds = [kind.__name__ for kind, call in masker.op.mistakes if pytest.raises(kind, call, masker)]
     assert kinds == ['DTypeError', 'ShapeMismatch', 'ShapeMismatch']
+
+
+def test_a_count_may_be_none_of_all_and_say_it_in_another_kind():
+    word, x = count('n', along='tag', of='x', least=0, beyond=fl.InvalidShape), X()
+    for n in (0, 3): word.say('n', dict(x=x, tag='d', n=n))
+    with pytest.raises(fl.InvalidShape, match="along 'd': 4 of 3"): word.say('n', dict(x=x, tag='d', n=4))
+    with pytest.raises(fl.InvalidShape, match='n is at least 0'): word.say('n', dict(x=x, tag='d', n=-1))
+    assert [kind for kind, _ in word.spoil('n', dict(x=x, tag='d', n=1))][-1] is fl.InvalidShape

@@ -317,15 +317,14 @@ _operands = 'row=3 d=2', 'class=4 d=2'
 facts(linear_cross_entropy, [Sample(*_operands, [0, 3, 1]),
                              Sample(*_operands, [0, -1, 1], -1, 'sum', .1),
                              Sample('b=2 row=2 d=3', 'class=2 d=3', [[0, 1], [1, 1]], 0, 'none')])
-_distil = lambda f, *entries: f(Tensor([[1., 2.]], 'row d'), Tensor([[1., 2.]], 'class d'), *entries)
+_x, _w = Tensor([[1., 2.]], 'row d'), Tensor([[1., 2.]], 'class d')
+_wrong = ((InvalidDataLength, [0], [0, 0], [.5]), (InvalidDataLength, [], [], []),
+          (IndexOutOfBounds, [1], [0], [.5]), (IndexOutOfBounds, [0], [1], [.5]),
+          (DTypeError, [0.], [0], [.5]))
 facts(linear_distill, [Sample(*_operands, [2, 0, 2, 2], [1, 3, 0, 1], [.5, .7, .2, .2]),
                        Sample('row=2 d=3', 'class=2 d=3', [1], [0], [2.], 'sum', .5)],
-      [(InvalidDataLength, lambda f: _distil(f, [0], [0, 0], [.5])),
-       (InvalidDataLength, lambda f: _distil(f, [], [], [])),
-       (IndexOutOfBounds, lambda f: _distil(f, [1], [0], [.5])),
-       (IndexOutOfBounds, lambda f: _distil(f, [0], [1], [.5])),
-       (DTypeError, lambda f: _distil(f, [0.], [0], [.5])),
-       (TagError, lambda f: f(Tensor([1., 2.], 'd'), Tensor([[1., 2.]], 'class d'), [0], [0], [.5]))])
+      [*[(kind, lambda f, told=told: f(_x, _w, *told)) for kind, *told in _wrong],
+       (TagError, lambda f: f(_x.select(row=0), _w, [0], [0], [.5]))])
 
 # %% ../../nbs/19_losses.ipynb #c43c555a
 _full = 'fl.full(x.tags, x.shape, value) has one value everywhere'

@@ -12,7 +12,7 @@ import builtins
 import numpy as np
 from functools import lru_cache
 from math import prod
-from ..arguments import check_kept, factor_sizes, read_index, read_place, read_range, read_span
+from ..arguments import check_all_named, factor_sizes, read_index, read_place, read_range, read_span
 from ..arguments import read_walk, read_where, stretched_sizes
 from ..autograd import Part, Sample, facts, mode, op, record
 from ..checks import axis, whole
@@ -59,7 +59,7 @@ def permute(x:Tensor,  # any tags
            )->Tensor:
     "The axes in another order; a view."
     plan = _turn_axes(x.tags, tags if all([type(t) is str for t in tags]) else parse(*tags))
-    if plan is None: locate(x, *tags), check_kept(x.tags, parse(*tags))
+    if plan is None: locate(x, *tags), check_all_named(x.tags, parse(*tags))
     order, back, new = plan
     return x.data.transpose(order), new, (lambda g: g.transpose(back),)
 
@@ -106,7 +106,7 @@ def align_to(x:Tensor,  # any tags
             )->Tensor:
     "The axes in the order of `tags`; those x lacks come with size 1. A view."
     new, old, shape = parse(*tags), x.tags, x.shape
-    check_kept(old, new)
+    check_all_named(old, new)
     kept = [t for t in new if t in old]
     back, middle = tuple([kept.index(t) for t in old]), tuple([shape[old.index(t)] for t in kept])
     return align(x.data.view(), old, new), new, (lambda g: g.reshape(middle).transpose(back),)
@@ -198,7 +198,7 @@ def broadcast_to(self:Tensor,  # any tags
                 )->Tensor:
     "Repeated along new axes and axes of size 1 by a stride of 0; a view that cannot be written to."
     x, new, own, old = self, parse(tags), self.tags, self.shape
-    check_kept(own, new)
+    check_all_named(own, new)
     shape = stretched_sizes(x.sizes, new, shape, sizes)
     for t, m, n in zip(own, old, [shape[new.index(t)] for t in own]):
         if m in (1, n): continue
