@@ -12,8 +12,8 @@ import builtins
 import numpy as np
 from functools import lru_cache
 from math import prod
-from ..arguments import check_all_named, factor_sizes, read_index, read_place, read_range, read_span
-from ..arguments import read_walk, read_where, stretched_sizes
+from ..arguments import check_all_named, factor_sizes, read_index, read_place, read_range
+from ..arguments import read_span, read_walk, read_where, stretched_sizes
 from ..autograd import Part, Sample, facts, mode, op, record
 from ..checks import axis, whole
 from ..errors import IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
