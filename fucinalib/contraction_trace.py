@@ -1,8 +1,8 @@
 """Which matrix product a contraction became: a record, its text, its picture, and `explain`,
 which collects the records of a call."""
 import html as _html
-from fucinalib.autograd import Watcher, watchers
 from fucinalib.errors import OptionError, fault
+from fucinalib.hooks import Watcher, watchers
 from fucinalib.show import STYLE, tag_color
 
 __all__ = ['Product', 'Explanation', 'explain']

@@ -9,9 +9,10 @@ __all__ = ['CHECKPOINT', 'surroundings', 'refuse_copy', 'GradReport', 'gradcheck
 import functools, inspect
 from contextlib import ExitStack
 import numpy as np
-from .autograd import (NOTHING, Node, Op, Pass, announce, caller, enable_grad, mode, no_grad,
-                                reach, sketch, watched, watching)
+from .autograd import (NOTHING, Node, Op, Pass, caller, enable_grad, mode, no_grad, reach,
+                                sketch)
 from .errors import GradError, OptionError, fault
+from .hooks import announce, watched, watching
 from .owed import block_differs, block_failed, check_nudges, no_graph, slope_fault
 from .tensor import Tensor, compact, param, patch, wrap
 from .written import clock

@@ -15,8 +15,9 @@ from time import perf_counter
 from types import SimpleNamespace
 import numpy as np
 from . import show
-from .autograd import SMALL, Watcher, reach
+from .autograd import SMALL, reach
 from .errors import OptionError, did_you_mean, fault
+from .hooks import Watcher
 from .modes import BareBlock
 from .picture import CARD, COLD, COLD_CARD, FAINT, INK, LINE, PAGE, PAPER, WARM, WARM_CARD
 from .picture import Picture, clipped, flow, matrix, note, say, stack

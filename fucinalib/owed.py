@@ -11,7 +11,7 @@ from .tags import parse
 from .tensor import Tensor
 
 __all__ = ['check_tags', 'check_rules', 'check_joint', 'check_share', 'rule_failed', 'place_fault',
-           'spent_fault', 'misshapen', 'with_article', 'check_nudges', 'no_graph', 'slope_fault',
+           'no_way_back', 'spent_fault', 'misshapen', 'with_article', 'check_nudges', 'no_graph', 'slope_fault',
            'block_failed', 'block_differs']
 
 
@@ -110,7 +110,14 @@ def place_fault(part, there, p, i, node):
                  help=f'the place it belongs to has shape {there.shape} {there.dtype}')
 
 
-# ---- once
+# ---- what can be gone back from, and once
+def no_way_back(x):
+    "The error for backward of a constant."
+    help = ('nothing it was made from requires a gradient: use param(...) or requires_grad=True, '
+            'and stay outside no_grad()')
+    return fault(NoGradientGraph, 'backward of a constant', x=x, help=help)
+
+
 def spent_fault(x, node):
     "The error for a graph whose gradients were already taken."
     if node is x:

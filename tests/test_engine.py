@@ -4,7 +4,8 @@ import contextvars, functools, gc, itertools, linecache, signal, sys, threading,
 import numpy as np
 import pytest
 import fucinalib as fl
-from fucinalib.autograd import Part, Watcher, reach
+from fucinalib.autograd import Part, reach
+from fucinalib.hooks import Watcher
 from fucinalib.errors import *
 
 V = lambda data, tags='': fl.param(data, tags)
@@ -421,7 +422,7 @@ def test_a_watcher_sees_its_thread_and_its_block():
         y = (x * 2.).sum()
         t = threading.Thread(target=lambda: x * 3.); t.start(); t.join()
     x * 2.
-    assert seen.heard == ['mul', 'mul!', 'sum', 'sum!'] and not fl.autograd.watching
+    assert seen.heard == ['mul', 'mul!', 'sum', 'sum!'] and not fl.hooks.watching
     seen.heard.clear()
     with fl.no_grad(), seen: x.unbind('d')
     assert seen.heard == ['unbind']
@@ -451,7 +452,7 @@ def test_the_newest_watcher_stands_outermost():
     with a:
         with a: pass
         order.clear(); x * 2.
-    assert order == ['a', 'a'] and not fl.autograd.watching
+    assert order == ['a', 'a'] and not fl.hooks.watching
 
 def test_a_watcher_changes_what_is_computed():
     class Twice(Watcher):
@@ -466,7 +467,7 @@ def test_a_watcher_of_short_numbers_and_mistakes():
     with seen: assert (x * x).dtype == 'f16'
     assert seen.heard == ['mul']
     with seen, pytest.raises(ShapeMismatch, match='^mul'): C([1., 2.], 'd') * C([1., 2., 3.], 'd')
-    assert not fl.autograd.watching
+    assert not fl.hooks.watching
 
 def test_operands_may_be_called_anything():
     "An operation whose parameters are called as those of the watching machinery."
@@ -656,12 +657,12 @@ def test_nothing_is_kept_alive_by_a_note():
     a = np.ones(1000, 'f4')
     gone = weakref.ref(a)
     gc.collect()
-    before = len(fl.autograd.writes)
+    before = len(fl.written.writes)
     C(a, 'd').mul_(2.); C(a[::2], 'd').mul_(2.)
-    assert len(fl.autograd.writes) == before + 1
+    assert len(fl.written.writes) == before + 1
     del a
     gc.collect()
-    assert gone() is None and len(fl.autograd.writes) == before
+    assert gone() is None and len(fl.written.writes) == before
 
 @pytest.mark.parametrize('dtype', ['f16', 'bf16', 'f64', 'i32'])
 def test_written_to_in_other_types(dtype):
@@ -678,9 +679,9 @@ def test_every_door_is_noted():
     assert {o.name for o in doors} >= {'add_', 'mul_', 'bias_add_'}
     for o in doors:
         args, kw = o.samples[0].draw(dtype='f32')
-        last = fl.autograd.clock.__next__()
+        last = fl.written.clock.__next__()
         o.call(*args, **kw)
-        (ref, parts), = [w for w in fl.autograd.writes.values() if w[0]() is args[0].data]
+        (ref, parts), = [w for w in fl.written.writes.values() if w[0]() is args[0].data]
         assert [(p.door, p.when > last) for p in parts.values()] == [(o.name, True)]
 
 def test_a_refused_write_is_no_write():

@@ -8,8 +8,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 import numpy as np
-from ..autograd import Watcher, registry
+from ..autograd import registry
 from ..errors import FucinaError, OptionError, did_you_mean, fault
+from ..hooks import Watcher
 from ..tensor import Tensor
 from .compare import Fault, describe, differ, is_tensor
 from .verdict import UNANSWERED, Verdict

@@ -14,7 +14,9 @@ from math import prod
 from typing import NamedTuple
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, in_f32, mode, op, tell, watching
+from ..autograd import Sample, facts, mode, op
+from ..hooks import tell, watching
+from ..widening import in_f32
 from ..checks import Check, cast, mixed, real, same_type
 from ..dtypes import F8, HALF, SHORT
 from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, UnsupportedGradient, closest, did_you_mean, fault

@@ -1,0 +1,53 @@
+"""Whoever looks on: a stopwatch, a trace, an exercise that puts a function of one's own in place of the library's.
+
+They stand beside the operations as *watchers*, each on its own thread, and patch nothing. While nobody watches, a call
+finds an empty list and asks no further.
+"""
+import functools
+from contextvars import ContextVar
+from .modes import Block
+
+__all__ = ['Watcher', 'watchers', 'watching', 'watched', 'tell', 'announce']
+
+watchers = ContextVar('watchers', default=())     # who watches on this thread, the newest last
+watching = []       # the watchers of all threads
+
+
+class Watcher(Block):
+    "Looks on, inside `with`, at what this thread computes; a subclass says what it looks at."
+    def around(self, o, run, args, kw):
+        "Stands around each call of an operation `o`: `run(*args, **kw)` goes on."
+        return run(*args, **kw)
+
+    def made(self, node): "Hears of each step that is recorded."
+    def told(self, make): "Hears of what an operation has to tell besides; `make()` gives it."
+
+    def __enter__(self):
+        watchers.set((*watchers.get(), self))
+        watching.append(self)
+        return self
+
+    def __exit__(self, *exc):
+        here = watchers.get()[::-1]
+        if self in here: i = here.index(self); watchers.set((here[:i] + here[i + 1:])[::-1])
+        watching.remove(self)
+
+
+def watched(o, args, kw):
+    "A call of `o` in sight of this thread's watchers, the newest outermost."
+    run = o.bare
+    for w in watchers.get(): run = functools.partial(_stand_around, w, o, run)
+    return run(*args, **kw)
+
+
+def _stand_around(w, o, run, /, *args, **kw): return w.around(o, run, args, kw)
+
+
+def tell(make):
+    "Let those who watch know what `make()` gives. Ask `watching` first: mostly there is nobody."
+    for w in watchers.get(): w.told(make)
+
+
+def announce(node):
+    "Let those who watch hear of a step that was recorded."
+    for w in watchers.get(): w.made(node)
