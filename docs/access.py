@@ -16,7 +16,7 @@ def accessible(page):
     "The HTML of a page with names for what has none, and landmarks around all of it."
     drawn = r'<svg\b(?![^>]*aria-label)[^>]*role="img".*?</svg>'
     page = re.sub(drawn, lambda m: described_picture(m[0]), page, flags=re.S)
-    page = re.sub(r'(<a class="reference[^>]*>([^<]+)</a><details[^>]*>)<summary>',
+    page = re.sub(r'(<a class="[^"]*\breference\b[^>]*>([^<]+)</a><details[^>]*>)<summary>',
                   lambda m: f'{m[1]}<summary aria-label="Pages of {m[2].strip()}">', page)
     sidebar = 'id="pst-primary-sidebar"'
     page = page.replace(f'<div {sidebar}', f'<div role="complementary" aria-label="Site" {sidebar}')

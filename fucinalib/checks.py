@@ -163,13 +163,23 @@ class integral(Check):
 
 
 class logical(Check):
-    "Tensors of truth values, or of real numbers, which are true where they are not 0."
-    def test(self, n): return f"isinstance({n}, Tensor) and {n}.data.dtype.kind in 'bf'"
+    """Tensors of truth values, or of real numbers, which are true where they are not 0.
+
+    Beside values `of` that are truth values only such: else the two are in each other's place."""
+    facts = 'of',
+    of = None
+    def test(self, n):
+        fine = f"isinstance({n}, Tensor) and {n}.data.dtype.kind in 'bf'"
+        return f"{fine} and ({n}.data.dtype.kind == 'b' or {self.of}.data.dtype.kind != 'b')" if self.of else fine
     def say(self, n, given):
         m = given[n]
         if not isinstance(m, Tensor): raise no_tensor(n, m, 'a tensor of truth values: x > 0, say')
+        if m.dtype.is_float:
+            raise fault(DTypeError, 'takes the values first, then the mask', help=f'{self.of}.{{op}}({n}, ...)')
         raise fault(DTypeError, 'whole numbers are not truth values', help=f'{n}.ne(0) is a mask', **{n: m})
-    def spoil(self, n, given): yield DTypeError, {n: cast(given[n], 'u1')}
+    def spoil(self, n, given):
+        yield DTypeError, {n: cast(given[n], 'u1')}
+        if self.of: yield DTypeError, {n: given[self.of], self.of: cast(given[n], '?')}
 
 
 class same_type(Check):

@@ -1,6 +1,7 @@
 """The number types: one short name each, its NumPy type, and what enters without a name."""
 import ml_dtypes
 import numpy as np
+from fucinalib.elsewhere import SENTENCES
 from fucinalib.errors import DTypeError, brief, did_you_mean, fault
 
 __all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8',
@@ -85,5 +86,12 @@ def as_dtype(name):
     elif name is not None:      # to NumPy, None is f64
         try: return by_np[np.dtype(name).newbyteorder('=')]
         except Exception: pass
-    raise fault(DTypeError, f'no number type is called {brief(name, 60)}',
-                help=did_you_mean(brief(name), by_name, 'the types are'))
+    raise fault(DTypeError, f'no number type is called {brief(name, 60)}', help=_way_to(name))
+
+
+def _way_to(name):
+    "What to say about a type that is none: 'cuda' is a place, and there are fewer types than formats of blocks."
+    if (place := str(name).partition(':')[0]) in SENTENCES: return SENTENCES[place]
+    plain = [d for d in by_name.values() if not d.is_blocks]
+    blocks = '; fl.block_formats lists those of blocks' if len(plain) < len(by_name) else ''
+    return did_you_mean(brief(name), plain, 'the types are') + blocks

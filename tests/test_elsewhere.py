@@ -147,3 +147,17 @@ def test_questions_of_numpy_are_answered(tmp_path):
     np.savez(tmp_path/'x.npz', x=x)
     assert np.load(tmp_path/'x.npz')['x'].tolist() == [[1, 2]]
     np.testing.assert_array_equal(x, [[1, 2]])
+
+
+def test_a_device_is_no_number_type():
+    for name in ('cuda', 'cuda:0', 'mps'):
+        with pytest.raises(fl.DTypeError, match='everything is computed on the CPU'): X().to(name)
+    with pytest.raises(fl.DTypeError, match='the types are: f32 .* bool; fl.block_formats') as e: X().to('float31')
+    assert 'q4_k' not in str(e.value)
+
+
+def test_where_in_the_order_of_torch():
+    x = fl.Tensor([1., -2.], 'd')
+    with pytest.raises(fl.DTypeError, match=re.escape('values first, then the mask')): fl.where(x > 0, x, 0.)
+    assert fl.where(x, x > 0, 0.).tolist() == [1, 0]
+    assert fl.where(x > 0, x > 0, x > 0).tolist() == [True, False]

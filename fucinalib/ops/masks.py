@@ -136,7 +136,7 @@ def _choice(other, x):
     if x.data.dtype.kind == 'b' and isinstance(other, (bool, np.bool_)): return bool(other)
     return as_number(other, x)
 
-@op('mask', needs=[matches('mask other', of='x'), logical('mask')])
+@op('mask', needs=[matches('mask other', of='x'), logical('mask', of='x')])
 def where(x:Tensor,            # any tags; what is taken where the mask is true
           mask:Tensor,         # bool, or real numbers read as "not 0"; tags and sizes of x
           other:Tensor|float,  # what is taken elsewhere; a tensor like x, or a number
