@@ -19,7 +19,7 @@ from . import graph
 from .graph import timed
 from . import ops
 from .ops.construction import manual_seed
-from .ops.elemental import elemental
+from .ops.custom import elemental
 from .block_arithmetic import block_formats
 from .ops.packed import PackedWeight
 from .ops.blocks import BlockTensor

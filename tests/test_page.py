@@ -28,7 +28,7 @@ PRESENT = dict(
         'ops.contraction': 24,
         'ops.convolution': 21,
         'ops.copies': 28,
-        'ops.elemental': 26,
+        'ops.custom': 26,
         'ops.gated': 29,
         'ops.images': 23,
         'ops.indexing': 31,
@@ -47,13 +47,11 @@ PRESENT = dict(
         'tensor': 21,
     },
     long={
-        '11b_elemental': 1,
     },
     median={
         'all chapters': 13,
     },
     wide={
-        '11b_elemental': 1,
         '14_contraction': 22,
         '21_rotary': 3,
     },

@@ -1,4 +1,4 @@
-"""Functions of one number, gates and elemental operations: kinks, ends, number types, memory, refusals."""
+"""Functions of one number, gates and operations of your own: kinks, ends, number types, memory, refusals."""
 import math
 import numpy as np
 import pytest
@@ -307,7 +307,7 @@ def test_gates_say_why(call, head):
     assert str(e.value).startswith(head)
 
 
-# elemental
+# operations of your own
 
 def cube(x): return x * x * x
 def cube_slope(x, y, g): return 3 * x * x * g
