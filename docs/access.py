@@ -18,6 +18,7 @@ def accessible(page):
     page = re.sub(drawn, lambda m: described_picture(m[0]), page, flags=re.S)
     page = re.sub(r'(<a class="[^"]*\breference\b[^>]*>([^<]+)</a><details[^>]*>)<summary>',
                   lambda m: f'{m[1]}<summary aria-label="Pages of {m[2].strip()}">', page)
+    page = re.sub(r'<th class="head">(?:<p>\s*</p>)?</th>', '<td></td>', page)       # a table without a head
     sidebar = 'id="pst-primary-sidebar"'
     page = page.replace(f'<div {sidebar}', f'<div role="complementary" aria-label="Site" {sidebar}')
     return re.sub(r'(<dt class="sig.*?)<dl>(.*?)</dl>', _signature, page, flags=re.S)

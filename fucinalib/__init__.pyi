@@ -39,8 +39,8 @@ from .ops.images import PreparedConv2d
 from .ops.packed import PackedWeight as PackedWeight
 from .ops.rotary import AxisRange as AxisRange
 from .ops.rotary import RopeTable as RopeTable
-from .ops.selection import Routes
-from .ops.selection import TopK
+from .tensor import Routes
+from .tensor import TopK
 
 _F = TypeVar('_F', bound=Callable[..., Any])
 class _Block:

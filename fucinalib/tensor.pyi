@@ -1,13 +1,11 @@
 # Written by tools/stubs.py from the registry; run `make export`, do not edit.
-from typing import Any, Literal, Sequence, TypeAlias
+from typing import Any, Literal, NamedTuple, Sequence, TypeAlias
 import numpy as np
 from .dtypes import DType
 from .ops.blocks import BlockTensor
 from .ops.images import PreparedConv2d
 from .ops.packed import PackedWeight
 from .ops.rotary import RopeTable
-from .ops.selection import Routes
-from .ops.selection import TopK
 
 _Tags: TypeAlias = str | tuple[str, ...] | list[str]
 _Sizes: TypeAlias = int | tuple[int, ...] | list[int]
@@ -2509,6 +2507,14 @@ class Tensor:
             another number type
         """
         ...
+
+class Routes(NamedTuple):
+    selected: Tensor
+    weights: Tensor
+
+class TopK(NamedTuple):
+    values: Tensor
+    indices: Tensor
 def ingest(data: Any, dtype: _DType | None = None) -> _Array:
     """`data` as an array of one of our number types; shares memory with an ndarray that already fits.
     DTypeError, InvalidShape.

@@ -99,7 +99,9 @@ def test_toggles_landmarks_and_signatures():
             '<a class="current reference internal" href="#">Names by module</a><details><summary></summary></details>'
             '<dt class="sig py"><span>f</span>(\n<dl>\n<dd><em>x</em>,</dd>\n<dd><em>y</em></dd>\n</dl>\n)</dt>'
             '<dt class="sig py">g(x)</dt><dd><dl><dt>x</dt><dd>a number</dd></dl></dd>')
+    page += '<tr><th class="head"><p></p></th><th class="head"><p>size</p></th></tr>'
     made = access.accessible(page)
+    assert made.count('<th') == 1 and '<td></td>' in made
     assert '<div role="complementary" aria-label="Site" id="pst-primary-sidebar"' in made
     assert '<summary aria-label="Pages of Names by module">' in made
     assert made.count('<span class="sig-line">') == 2 and made.count('<dl>') == 1 and '<dt>x</dt><dd>a number' in made

@@ -33,7 +33,8 @@ print(f'{right.item():.2f}', float(loss), x.shape[0], x.sizes['row'], x.dtype.is
 scores: Tensor = fl.einsum('row', x, x) / 3 - 2 * x.sum('pixel')
 again: Tensor = x.einsum(x, 'row') ** 2
 y: Tensor = fl.concat([x, x], 'row').narrow('row', 0, 4)
-best: Tensor = x.topk('pixel', 3).values
+best = x.topk('pixel', 3)
+first: Tensor = best.values.narrow('pixel', 0, 1)
 window: Tensor = (-x).abs().reshape('row h w', (8, 8, 8)).permute('h w row').max('h', 'w')
 
 @fl.no_grad()
@@ -74,12 +75,13 @@ x.backwards()                           # no such method
 '''
 
 
-def asked(checker, folder, *names):
+def asked(checker, folder, *names, strict=False):
     "{(file, line): what a checker says is wrong there}"
     said = dict(mypy=['mypy', '--cache-dir', str(folder/'cache')],
                 pyright=['basedpyright', '--level', 'error', '--pythonpath', sys.executable])[checker]
-    (folder/'pyrightconfig.json').write_text(f'{{"typeCheckingMode": "standard", "extraPaths": ["{ROOT}"]}}')
-    (folder/'mypy.ini').write_text(f'[mypy]\nmypy_path = {ROOT}\n')
+    mode = 'strict' if strict else 'standard'
+    (folder/'pyrightconfig.json').write_text(f'{{"typeCheckingMode": "{mode}", "extraPaths": ["{ROOT}"]}}')
+    (folder/'mypy.ini').write_text(f'[mypy]\nmypy_path = {ROOT}\nstrict = {strict}\n')
     out = subprocess.run([sys.executable, '-m', *said, *names], cwd=folder, capture_output=True, text=True, timeout=300)
     assert out.returncode in (0, 1), out.stdout + out.stderr
     errors = re.findall(r'([\w.]+):(\d+):(?:\d+)?(?: -)? *error: (.*)', out.stdout)
@@ -100,6 +102,13 @@ def test_a_checker_accepts_what_works_and_refuses_slips(checker, package, tmp_pa
     slips = [(i, line) for i, line in enumerate(programs['bad.py'].splitlines(), 1) if '  #' in line]
     missed = [line for i, line in slips if ('bad.py', i) not in found]
     assert not missed, missed
+
+
+@pytest.mark.parametrize('checker, package', [('mypy', 'mypy'), ('pyright', 'basedpyright')])
+def test_strict_checkers_know_the_type_of_everything(checker, package, tmp_path):
+    pytest.importorskip(package)
+    (tmp_path/'good.py').write_text(GOOD.strip() + '\n')
+    assert asked(checker, tmp_path, 'good.py', strict=True) == {}
 
 
 def test_the_good_program_runs():
@@ -139,7 +148,7 @@ def test_help_says_what_each_parameter_is(name):
     "In a terminal, and with the same words on hover."
     o = fl.registry[name]
     doc = inspect.getdoc(getattr(fl, name))
-    assert doc.startswith(o.doc.splitlines()[0])
+    assert ' '.join(doc.split()).startswith(o.doc.splitlines()[0])
     for n in o.signature.parameters:
         if n != 'self': assert re.search(rf'^{n}\n    \S', doc, re.M), f'{name} does not say what {n} is'
     if o.attach: assert inspect.getdoc(getattr(fl.Tensor, name)) == doc

@@ -253,8 +253,14 @@ def definition(name, fn, indent='', method=False, types=None):
 
 def import_lines(classes, reexported):
     "A line for each class that types name; `as` hands a name on."
-    names = [(v.__module__.removeprefix('fucinalib'), v.__name__, v in reexported) for v in classes]
+    place = lambda v: '.tensor' if v in rows() else v.__module__.removeprefix('fucinalib')
+    names = [(place(v), v.__name__, v in reexported) for v in classes]
     return sorted(f'from {module} import {name}' + f' as {name}' * on for module, name, on in names)
+
+
+def rows():
+    "Named tuples of tensors that operations return."
+    return {v for v in result_classes() if hasattr(v, '_fields')}
 
 
 def result_classes():
@@ -279,11 +285,13 @@ def member(name, v):
 
 def tensor_stub():
     "The class: slots, properties, methods, operators; and what else its module has."
-    lines = [HEAD + 'from typing import Any, Literal, Sequence, TypeAlias', 'import numpy as np',
-             'from .dtypes import DType', *import_lines(result_classes(), ()), '', ALIASES,
+    lines = [HEAD + 'from typing import Any, Literal, NamedTuple, Sequence, TypeAlias', 'import numpy as np',
+             'from .dtypes import DType', *import_lines(result_classes() - rows(), ()), '', ALIASES,
              'class Tensor:', quoted(help_of(fl.Tensor), '    '),
              '    data: _Array', '    tags: tuple[str, ...]', '    node: Any', '    __iter__: None']
     for name, v in sorted(vars(fl.Tensor).items()): lines += member(name, v)
+    for v in sorted(rows(), key=lambda v: v.__name__):
+        lines += ['', f'class {v.__name__}(NamedTuple):', *(f'    {field}: Tensor' for field in v._fields)]
     for name in tensor.__all__:
         v = getattr(tensor, name)
         if inspect.isfunction(v): lines.append(definition(name, v, types=FUNCTIONS.get(name)))
