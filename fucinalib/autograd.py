@@ -20,7 +20,7 @@ from .errors import (DTypeError, FucinaError, GradError, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, brief, fault, tensors_in)
 from .hooks import announce, watched, watching
 from .kernels.dispatch import Names, hush, quiet, unhush
-from .misuse import doc_of, explain
+from .misuse import complaint, doc_of
 from .modes import BareBlock
 from .owed import (check_joint, check_rules, check_share, check_tags, misshapen, no_way_back,
                             place_fault, rule_failed, spent_fault)
@@ -485,7 +485,7 @@ def caller(o, watching=watching):
             if check is not None: check(*args, **kw)
             result = fn(*args, **kw)
         except FucinaError as e: e.told(o.name, o.given(args, kw)); raise
-        except Exception as e: raise explain(o, e, args, kw)
+        except Exception as e: raise complaint(o, e, args, kw)
         finally: unhush(before)
         if composed or type(result) is not tuple:      # an op that called others, or no tensor
             if o.name.endswith('_'): changed(result.data, o.name)

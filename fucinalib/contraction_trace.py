@@ -80,11 +80,11 @@ class Product:
             parts.append(
                 f'<path d="M{left + box / 2} {top} Q{left + box / 2} {top - 14} {x} {top - 16} '
                 f'Q{right + box / 2} {top - 14} {right + box / 2} {top}" fill="none" '
-                f'{ink(t, "stroke")} stroke-width="2"/>'
-                f'<line x1="{x}" y1="{top - 16}" x2="{x}" y2="{top - 30}" {ink(t, "stroke")} '
-                f'stroke-width="2"/><circle cx="{x}" cy="{top - 16}" r="3" {ink(t, "fill")}/>'
+                f'{_ink_of(t, "stroke")} stroke-width="2"/>'
+                f'<line x1="{x}" y1="{top - 16}" x2="{x}" y2="{top - 30}" {_ink_of(t, "stroke")} '
+                f'stroke-width="2"/><circle cx="{x}" cy="{top - 16}" r="3" {_ink_of(t, "fill")}/>'
                 f'<text x="{x + 5}" y="{top - 22}" '
-                f'{ink(t, "fill")}>{_html.escape(t)}={self.sizes[t]}</text>')
+                f'{_ink_of(t, "fill")}>{_html.escape(t)}={self.sizes[t]}</text>')
         for x, name in ((left, self.names[0]), (right, self.names[1])):
             parts.append(f'<rect x="{x}" y="{top}" width="{box}" height="{tall}" rx="8" '
                          'fill="none" stroke="currentColor"/>'
@@ -95,7 +95,7 @@ class Product:
                 f'role="img" aria-label="{_html.escape(self.title)}">{"".join(parts)}</svg>')
 
 
-def ink(tag, what):
+def _ink_of(tag, what):
     "Style attribute that paints a line or a letter in the colour of its axis."
     color = tag_color(tag)
     return (f'style="{what}:{color}"' if what == 'stroke'
@@ -104,8 +104,8 @@ def ink(tag, what):
 def leg(tag, n, x1, x2, y, anchor, width=2):
     "A line with the name and size of an axis above it."
     at = {'start': min(x1, x2), 'end': max(x1, x2), 'middle': (x1 + x2) / 2}[anchor]
-    return (f'<line x1="{x1}" y1="{y}" x2="{x2}" y2="{y}" {ink(tag, "stroke")} stroke-width="{width}"/>'
-            f'<text x="{at}" y="{y - 4}" text-anchor="{anchor}" {ink(tag, "fill")}>{_html.escape(tag)}={n}</text>')
+    return (f'<line x1="{x1}" y1="{y}" x2="{x2}" y2="{y}" {_ink_of(tag, "stroke")} stroke-width="{width}"/>'
+            f'<text x="{at}" y="{y - 4}" text-anchor="{anchor}" {_ink_of(tag, "fill")}>{_html.escape(tag)}={n}</text>')
 
 
 class Explanation:

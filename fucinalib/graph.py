@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['PERIOD', 'LIMIT', 'LOOKS', 'operands', 'is_node', 'key', 'as_box', 'held_by', 'variables', 'stretch', 'entry',
-           'repeats', 'fold', 'likeness', 'folded', 'held', 'timed', 'clocked', 'quantity', 'duration', 'volume',
+           'repeats', 'fold_blocks', 'likeness', 'folded', 'held', 'timed', 'clocked', 'quantity', 'duration', 'volume',
            'Draft', 'choose', 'box_rows', 'gradient_rows', 'extent', 'about', 'draw_box', 'draw_leaf', 'draw_step',
            'time_rows', 'arrow', 'draw_items', 'draw_arrows', 'left_out', 'draw', 'totals']
 
@@ -20,7 +20,7 @@ from .errors import OptionError, did_you_mean, fault
 from .hooks import Watcher
 from .modes import BareBlock
 from .picture import CARD, COLD, COLD_CARD, FAINT, INK, LINE, PAGE, PAPER, WARM, WARM_CARD
-from .picture import Picture, clipped, flow, matrix, note, say, stack
+from .picture import Picture, clipped, flow, label_of, matrix, note, say
 from .tensor import Tensor, patch
 
 # %% ../nbs/04_graph.ipynb #93f51f72
@@ -128,12 +128,12 @@ def repeats(kind, link, least):
     return found
 
 # %% ../nbs/04_graph.ipynb #3f860824
-def fold(kind, link, least, base=0):
+def fold_blocks(kind, link, least, base=0):
     """The steps in order, a block that repeats as (times, steps); and for each step the place of
     the one drawn for it."""
     items, stand, i = [], np.arange(len(kind)), 0
     for s, p, t in repeats(kind, link, least):
-        inside, own = fold(kind[s:s + p], link[s:s + p] - s, least, base + s)
+        inside, own = fold_blocks(kind[s:s + p], link[s:s + p] - s, least, base + s)
         items += [*range(base + i, base + s), (t, inside)]
         i = s + p * t
         stand[s:i] = s + np.tile(own, t)
@@ -149,12 +149,12 @@ def likeness(n):
     return n.op, n.tags, n.shape, n.dtype, tuple([same(p) for p in operands(n)])
 
 def folded(steps, least):
-    "`fold` for the steps of a computation, oldest first."
+    "`fold_blocks` for the steps of a computation, oldest first."
     number, place = {}, {n: i for i, n in enumerate(steps)}
     kind = np.array([number.setdefault(likeness(n), len(number)) for n in steps], int)
     link = np.full((len(steps), max([len(n.parents) for n in steps], default=0)), -1)
     for i, n in enumerate(steps): link[i, :len(n.parents)] = [place.get(p, -1) for p in n.parents]
-    return fold(kind, link, least)
+    return fold_blocks(kind, link, least)
 
 # %% ../nbs/04_graph.ipynb #75dd285e
 def held(rules, depth=4):
@@ -236,9 +236,9 @@ class Draft:
     def number(self, p):
         """What stands in the ellipse for a number or a constant without name and axes; None for
         any other operand."""
-        if isinstance(p, (int, float)): return show.number(p)
+        if isinstance(p, (int, float)): return show.numeral(p)
         if isinstance(p, Tensor) and not p.tags and key(p) not in self.names:
-            return show.number(p.data[()])
+            return show.numeral(p.data[()])
 
     def leaf(self, p):
         "The key of an operand that no step made; None for a number or a result."
@@ -274,7 +274,7 @@ def box_rows(d, x, name='', role='', times=1):
     elif not x.tags: lines.append(note('a single number'))
     if x.node and want.grads is not False and times == 1: lines += gradient_rows(d, x.node, tiny)
     if want.bytes: lines.append(note(volume(np.prod(x.shape, dtype='f8') * x.dtype.itemsize)))
-    return stack(lines)
+    return label_of(lines)
 
 def gradient_rows(d, n, tiny):
     "The lines about the gradient of a node."
@@ -325,7 +325,7 @@ def draw_step(d, where, i, times):
     lines = [say(name)] + time_rows(d, i)
     if want.bytes and n.rules and (kept := sum(held(n.rules).values())):
         lines.append(note(f'keeps {volume(kept)}'))
-    d.id[i], label = f'op{i}', stack(lines) if len(lines) > 1 else f'<{lines[0]}>'
+    d.id[i], label = f'op{i}', label_of(lines) if len(lines) > 1 else f'<{lines[0]}>'
     d.wide[d.id[i]] = 18 + 1.3 * about(label)
     where.node(d.id[i], label, _attributes={'class': 'op'}, shape='ellipse', style='filled',
                fillcolor=PAPER,

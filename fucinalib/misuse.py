@@ -10,12 +10,12 @@ from .elsewhere import OPTIONS
 from .errors import DTypeError, InvalidShape, OptionError, TagError, UnsupportedView, brief, did_you_mean, fault
 from .tensor import Tensor
 
-__all__ = ['explain', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of']
+__all__ = ['complaint', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of']
 
-def explain(o,      # an operation
-            error,  # what a call of it raised
-            args, kw,
-           ):
+def complaint(o,      # an operation
+              error,  # what a call of it raised
+              args, kw,
+             ):
     "Python's complaint in our words, completed; what no argument explains passes through as it is."
     if isinstance(error, (MemoryError, Warning)): return error
     try: given = o.signature.bind(*args, **kw)

@@ -8,7 +8,7 @@ import graphviz
 from . import show
 from .errors import FucinaError, fault
 
-__all__ = ['NoRenderer', 'renderer', 'Picture', 'dress', 'say', 'note', 'clipped', 'flow', 'stack', 'matrix', 'PAGE',
+__all__ = ['NoRenderer', 'renderer', 'Picture', 'dress', 'say', 'note', 'clipped', 'flow', 'label_of', 'matrix', 'PAGE',
            'SKIN', 'INK', 'FAINT', 'LINE', 'CARD', 'PAPER', 'WARM', 'COLD', 'WARM_CARD', 'COLD_CARD']
 
 
@@ -149,7 +149,7 @@ def flow(tags, shape=None):
     return ' '.join(words) if shape is None else '  '.join(w + say(f'={n}', FAINT)
                                                            for w, n in zip(words, shape))
 
-def stack(rows):
+def label_of(rows):
     "Pieces of a label under one another."
     return f'<{table(f"<TR><TD>{r}</TD></TR>" for r in rows if r)}>'
 

@@ -10,7 +10,7 @@ import numpy as np
 from fucinalib.colors import PALETTE, tag_color
 from fucinalib.errors import FucinaError, InvalidShape, fault
 
-__all__ = ['tag_color', 'line', 'html', 'memory', 'mistake', 'Mistake']
+__all__ = ['tag_color', 'line', 'html', 'memory', 'mistake', 'Caught']
 
 SAMPLE = 1 << 18    # elements looked at for range and mean; a larger tensor is thinned out evenly
 CELLS = 8           # rows and columns of numbers shown at most
@@ -26,7 +26,7 @@ def short(name): return name if len(name) <= 40 else name[:38] + '…'
 
 def sizes(x): return ' '.join(f'{short(t)}={n}' for t, n in zip(x.tags, x.shape))
 
-def number(v, digits=4):
+def numeral(v, digits=4):
     "A number in a few characters."
     if isinstance(v, (bool, np.bool_)): return str(bool(v))
     if isinstance(v, (int, np.integer)): return str(int(v))
@@ -34,15 +34,15 @@ def number(v, digits=4):
 
 def nested(a):
     "The values of a small array as nested lists."
-    return number(a[()]) if a.ndim == 0 else '[' + ', '.join(map(nested, a)) + ']'
+    return numeral(a[()]) if a.ndim == 0 else '[' + ', '.join(map(nested, a)) + ']'
 
 def column(a):
     "The values of a small array as text of equal precision, flat: four digits in all, as few decimals as they need."
     flat = [v for v in a.ravel().tolist()]
     fine = [abs(v) for v in flat if v == v and abs(v) != np.inf]
-    if a.dtype.kind != 'f' or not fine: return [number(v) for v in flat]
+    if a.dtype.kind != 'f' or not fine: return [numeral(v) for v in flat]
     top, low = max(fine), min([v for v in fine if v] or [1.])
-    if top >= 1e5 or low < 1e-4 * max(top, 1): return [number(v) for v in flat]
+    if top >= 1e5 or low < 1e-4 * max(top, 1): return [numeral(v) for v in flat]
     most = max(0, 3 - int(np.floor(np.log10(max(top, 1e-3)))))
     n = next(n for n in range(most + 1) if n == most or all(abs(v - round(v, n)) <= 5e-5 * top for v in fine))
     return [f'{v:.{n}f}' for v in flat]
@@ -53,7 +53,7 @@ def once(a):
     "`a` without the repetitions of broadcast axes."
     return a[tuple(slice(0, 1) if s == 0 else slice(None) for s in a.strides)]
 
-def thinned(a):
+def _thin(a):
     "At most about SAMPLE elements of `a`, spread over every axis."
     while a.size > SAMPLE:
         i = int(np.argmax(a.shape))
@@ -64,7 +64,7 @@ def stats(a):
     """Two texts about the values of `a`: range and mean, and a warning if some are NaN or
     infinite. `~` marks what only a sample says."""
     own = once(a)
-    s = thinned(own)
+    s = _thin(own)
     about, times = '' if s.size == own.size else '~', a.size / s.size
     if s.dtype.kind == 'b': return f'{about}{s.mean():.0%} True', ''
     whole = s.dtype.kind in 'iu'
@@ -76,10 +76,10 @@ def stats(a):
     if not fine.any(): return 'no finite value', warning
     s = s[fine]
     low, high = (int(s.min()), int(s.max())) if whole else (float(s.min()), float(s.max()))
-    if low == high: return f'{about}all {number(low)}' if not warning else f'the rest {number(low)}', warning
+    if low == high: return f'{about}all {numeral(low)}' if not warning else f'the rest {numeral(low)}', warning
     # enough to tell the two ends apart
     digits = 4 if whole else min(9, 4 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low)))))
-    return f'{about}{number(low, digits)} to {number(high, digits)}, mean {number(s.mean(dtype="f8"), digits)}', warning
+    return f'{about}{numeral(low, digits)} to {numeral(high, digits)}, mean {numeral(s.mean(dtype="f8"), digits)}', warning
 
 def summary(x):
     "The values of `x` in a few words: themselves if few, else range and mean; NaN and inf are counted."
@@ -110,7 +110,7 @@ def html(x):
     "One line of facts; under it the values as a small table, or as heat maps of the last two axes if there are many."
     a, (text, warning) = x.data, stats(x.data)
     made = f'<span style="{FAINT}">{_html.escape(" ".join(w for w in (str(x.dtype), origin(x)) if w))}</span>'
-    if a.ndim == 0: return f'<div style="{STYLE}"><b>{number(a[()])}</b> &nbsp;{made}</div>'
+    if a.ndim == 0: return f'<div style="{STYLE}"><b>{numeral(a[()])}</b> &nbsp;{made}</div>'
     few = max(a.shape[-2:]) <= CELLS
     facts = [chip(t, n) for t, n in zip(x.tags, a.shape)] + [made]
     if a.size > 1 and not (a.ndim == 1 and few): facts.append(f'<span style="{FAINT}">{_html.escape(text)}</span>')
@@ -189,11 +189,11 @@ def heat(a, tags):
     ends = [zero - reach, zero + reach]
     bar = bar[:2] if high <= zero else bar[2:] if low >= zero else bar
     ends = [ends[0], zero] if high <= zero else [zero, ends[1]] if low >= zero else ends
-    scale = (f'<span style="{FAINT}">{number(ends[0])}</span> <span '
+    scale = (f'<span style="{FAINT}">{numeral(ends[0])}</span> <span '
              'style="display:inline-block;width:5em;height:.6em;background:linear-gradient(to '
              f'right,{",".join(bar)});'
              'border:1px solid rgba(128,128,128,.45)"></span> <span '
-             f'style="{FAINT}">{number(ends[1])}</span>')
+             f'style="{FAINT}">{numeral(ends[1])}</span>')
     marks = ''.join(f' <span style="color:{c}">■</span> {word}' for c, word, bad in (
                         (BAD, 'NaN', np.isnan(s)), (INF, 'inf', np.isinf(s))) if bad.any())
     empty, left = (
@@ -220,7 +220,7 @@ def png(index):
 
 
 # ---- mistakes
-class Mistake:
+class Caught:
     "An error that was expected, shown the way it would stop a program."
     def __init__(self, error): self.error = error
     def __repr__(self): return f'{type(self.error).__name__}: {self.error}'
@@ -243,10 +243,10 @@ def tinted(message):
 
 def mistake(call,            # a function of no arguments that should fail
             kind=FucinaError,  # the error it should raise
-           )->Mistake:
+           )->Caught:
     "Run a deliberate mistake and show its message. AssertionError if it passes."
     try: value = call()
-    except kind as error: return Mistake(error)
+    except kind as error: return Caught(error)
     raise AssertionError(f'this should have raised {kind.__name__} but gave {value!r}')
 
 
@@ -286,7 +286,7 @@ class Memory:
         box = ''.join(f'<rect x="{p * B + 2}" y="{top}" width="{B - 4}" height="26" rx="4" '
                       f'{fill(p)} stroke="currentColor" stroke-opacity=".5"/>'
                       f'<text x="{p * B + B / 2}" y="{top + 18}" '
-                      f'fill-opacity="{1 if p in first else .45}">{number(v)}</text>'
+                      f'fill-opacity="{1 if p in first else .45}">{numeral(v)}</text>'
                       f'<text x="{p * B + B / 2}" y="{top + 42}" font-size="10" '
                       f'fill-opacity=".72">{visits.get(p, "")}</text>' for p, v in self.cells.items())
         arcs = ''

@@ -3,7 +3,7 @@ its result once. Chapter 24 tells the story."""
 from .dtypes import F8, SHORT, f32
 from .errors import DTypeError, UnsupportedGradient, fault
 from .kernels.dispatch import quiet
-from .misuse import explain
+from .misuse import complaint
 from .tensor import Tensor, wrap
 
 __all__ = ['is_short', 'in_f32']
@@ -20,7 +20,7 @@ def is_short(o, args, kw):
 def in_f32(o, args, kw, recording):
     "Run `o` on 16-bit operands: widen them, compute in f32, round the result once (or leave it f32)."
     try: found = o.find_operands(args, kw)
-    except TypeError as e: raise explain(o, e, args, kw)
+    except TypeError as e: raise complaint(o, e, args, kw)
     kind = _one_type(o, found, recording)
     def one(a): return wrap(a.data.astype(f32.np), a.tags) if isinstance(a, Tensor) and a.data.dtype == kind else a
     def wide(a): return type(a)(map(one, a)) if type(a) in (list, tuple) else one(a)

@@ -9,7 +9,7 @@ import fucinalib as fl
 from fucinalib import Tensor, param
 from fucinalib.autograd import Node, reach
 from fucinalib.errors import FucinaError, OptionError
-from fucinalib.graph import LIMIT, fold, held, repeats
+from fucinalib.graph import LIMIT, fold_blocks, held, repeats
 from fucinalib.picture import renderer
 from fucinalib.show import tag_color
 
@@ -291,7 +291,7 @@ def test_repeats(kinds, found):
     kind = np.array([ord(c) for c in kinds], int)
     link = np.arange(len(kinds))[:, None] - 1
     assert repeats(kind, link, 3) == found
-    items, stand = fold(kind, link, 3)
+    items, stand = fold_blocks(kind, link, 3)
     assert len(stand) == len(kinds) and all(stand <= np.arange(len(kinds))) and all(kind[stand] == kind)
 
 def quick(f, seconds):

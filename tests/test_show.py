@@ -229,7 +229,7 @@ def blocks(name): return Tensor(np.ones((1, 32), 'f4'), 'out in').to('q8_0')    
 DISPLAYS = {
     # class that shows itself as HTML: how to make one with a name of the user's choice in it
     'Tensor': lambda name: of_op(name)(param([1.], 'd')),
-    'Mistake': lambda name: show.Mistake(type(name, (fl.TagError,), {})(name)),
+    'Caught': lambda name: show.Caught(type(name, (fl.TagError,), {})(name)),
     'Verdict': wrong_answer,
     'Product': lambda name: product(name)[0], 'Explanation': product, 'OpTable': op_table,
     'BlockFormat': block_format, 'BlockFormats': formats, 'BlockTensor': blocks,

@@ -172,7 +172,7 @@ def trial(ex, answer, args, names):
     if must: return Fault(f'{must.__name__} should be raised here', describe(yours))
     if not args: return secret(differ(yours, right, ex.tol))
     return (differ(yours, right, ex.tol, args=list(zip(names, args))) or after(ex, names, learner, teacher, pristine)
-            or (slopes(ex, answer, yours, right, names, learner, teacher) if ex.grad else None))
+            or (_compare_slopes(ex, answer, yours, right, names, learner, teacher) if ex.grad else None))
 
 def secret(found):
     "A Fault that does not tell the right value, of a question that has only one."
@@ -193,7 +193,7 @@ def after(ex, names, learner, teacher, pristine):
         if is_tensor(theirs) and theirs.grad is not None:
             if (found := differ(mine.grad, theirs.grad, ex.tol, f'{name}.grad after the call')): return found
 
-def slopes(ex, answer, yours, right, names, learner, teacher):
+def _compare_slopes(ex, answer, yours, right, names, learner, teacher):
     "The first Fault among the gradients; both results are pulled back with the same uneven weights."
     if not is_tensor(right) or right.node is None:
         raise fault(OptionError,

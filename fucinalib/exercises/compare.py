@@ -46,7 +46,7 @@ def describe(v):
     if is_array(v):
         sizes = show.sizes(v) if is_tensor(v) else f'array {v.shape}'
         return f'{sizes} {v.dtype}: {show.summary(SimpleNamespace(data=numbers(v)))}'.strip()
-    if kind(v) == 'number' and not isinstance(v, int): return show.number(v)
+    if kind(v) == 'number' and not isinstance(v, int): return show.numeral(v)
     text = getattr(v, '__name__', None) or repr(v)
     return text if len(text) <= 70 else text[:67] + '...'
 
@@ -167,7 +167,7 @@ def pattern(x, y, bad, args):
     if len(a) < 2: return ''
     off = (a - b).mean()
     if np.allclose(a, b + off):
-        return f'every wrong entry is {show.number(abs(off))} too {"large" if off > 0 else "small"}'
+        return f'every wrong entry is {show.numeral(abs(off))} too {"large" if off > 0 else "small"}'
     times = (a / b).mean() if b.all() else 0
-    return (f'every wrong entry is {show.number(times)} times the right one'
+    return (f'every wrong entry is {show.numeral(times)} times the right one'
             if times and np.allclose(a, b * times) else '')

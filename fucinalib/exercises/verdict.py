@@ -50,7 +50,7 @@ class Verdict:
         if tags and f.tags and set(tags) <= set(f.tags): at = tuple(f.at[f.tags.index(t)] for t in tags)
         elif a.shape == f.sides[0].shape: at = f.at
         else: return ''
-        return f', here {show.number(numbers(a)[at])}' if all(i < n for i, n in zip(at, a.shape)) else ''
+        return f', here {show.numeral(numbers(a)[at])}' if all(i < n for i, n in zip(at, a.shape)) else ''
 
     @property
     def help(self):
@@ -88,9 +88,9 @@ class Verdict:
         "The exercise's own picture, or yours, right and difference as heat grids; '' if there is nothing to compare."
         f, draw = self.fault, self.exercise.picture
         if f is None or f.sides is None or draw is False: return ''
-        if draw is None: return panels(f)
+        if draw is None: return _grids_beside(f)
         try: drawn = draw(*f.sides[:2])
-        except Exception: return panels(f)
+        except Exception: return _grids_beside(f)
         forms = ('_repr_html_', '_repr_svg_', '_repr_image_svg_xml')
         return next((getattr(drawn, form)() for form in forms if hasattr(drawn, form)), str(drawn))
 
@@ -105,7 +105,7 @@ def clip(text, most=1500): return text if len(text) <= most else text[:most] + '
 
 
 # ---- pictures ----
-def panels(fault):
+def _grids_beside(fault):
     "Yours, right and their difference as grids, around the first wrong entry."
     at, tags = fault.at, fault.tags or [f'axis {i}' for i in range(len(fault.at))]
     if fault.sides[0].size == 1: return ''
@@ -118,15 +118,15 @@ def panels(fault):
     words = [colored(place(at[:-2], tags), tags) + ','] if len(at) > 2 else []
     if len(at) > 1: words.append(f'{show.chip(tags[-2])} down{f" from {top}" if top else ""},')
     words.append(f'{show.chip(tags[-1])} across{f" from {left}" if left else ""}')
-    peak = largest(y) or largest(x)
-    grids = [('yours', heat(x, peak, bad)), ('right', heat(y, peak)), ('difference', heat(gap, largest(gap)))]
+    peak = _largest(y) or _largest(x)
+    grids = [('yours', _heat_grid(x, peak, bad)), ('right', _heat_grid(y, peak)), ('difference', _heat_grid(gap, _largest(gap)))]
     return (f'<div style="opacity:.85;margin-top:.4em">{" ".join(words)}</div>'
             '<div style="display:flex;flex-wrap:wrap;gap:.3em 1.2em">' + ''.join(
                 f'<div>{name}<br>{grid}</div>' for name, grid in grids) + '</div>')
 
-def largest(v): return np.abs(v[np.isfinite(v)]).max(initial=0)
+def _largest(v): return np.abs(v[np.isfinite(v)]).max(initial=0)
 
-def heat(v,         # array of two axes
+def _heat_grid(v,         # array of two axes
          peak,      # size that gets the full colour
          bad=None,  # mask of cells to outline
         ):

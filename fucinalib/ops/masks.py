@@ -102,13 +102,13 @@ def logical_not(x:Tensor,  # bool, or real numbers read as "not 0"
     return np.logical_not(truth(x)), x.tags, ()
 
 # %% ../../nbs/12_masks.ipynb #4a0b177d
-def _bool_operator(sign, op):
+def _bool_operator(sign, joined):
     "`sign` between two bool tensors; anything else is refused, with a hint at how tightly it binds."
     def method(self, other):
         kinds = [t.data.dtype.kind if isinstance(t, Tensor) else '' for t in (self, other)]
-        if kinds == ['b', 'b']: return op(self, other)
+        if kinds == ['b', 'b']: return joined(self, other)
         help = f'{sign} binds tighter than < and ==, so write (x > 0) {sign} (y > 0)'
-        if 'f' in kinds: help += f'; numbers as truth values: x.{op.__name__}(y)'
+        if 'f' in kinds: help += f'; numbers as truth values: x.{joined.__name__}(y)'
         elif isinstance(other, Tensor): help = 'x.ne(0) is a mask'
         raise fault(DTypeError, f'{sign} is for two bool tensors', x=self, other=other, help=help)
     return method
