@@ -79,7 +79,9 @@ def stats(a):
     if low == high: return f'{about}all {numeral(low)}' if not warning else f'the rest {numeral(low)}', warning
     # enough to tell the two ends apart
     digits = 4 if whole else min(9, 4 + max(0, int(np.log10(max(abs(low), abs(high)) / (high - low)))))
-    return f'{about}{numeral(low, digits)} to {numeral(high, digits)}, mean {numeral(s.mean(dtype="f8"), digits)}', warning
+    return (f'{about}{numeral(low, digits)} to {numeral(high, digits)}, mean '
+            f'{numeral(s.mean(dtype="f8"), digits)}',
+            warning)
 
 def summary(x):
     "The values of `x` in a few words: themselves if few, else range and mean; NaN and inf are counted."

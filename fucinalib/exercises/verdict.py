@@ -8,7 +8,7 @@ import numpy as np
 from .. import show
 from .compare import describe, is_array, numbers, place
 
-__all__ = ['Verdict', 'panels', 'heat']
+__all__ = ['Verdict']
 
 SIDE = 12    # rows and columns of a heat grid at most
 RIGHT, WRONG, OPEN, ABOVE, BELOW = '#2e9e5b', '#d64545', '#888', '#3b82c4', '#d08a1d'    # legible on white and on black
@@ -119,7 +119,9 @@ def _grids_beside(fault):
     if len(at) > 1: words.append(f'{show.chip(tags[-2])} down{f" from {top}" if top else ""},')
     words.append(f'{show.chip(tags[-1])} across{f" from {left}" if left else ""}')
     peak = _largest(y) or _largest(x)
-    grids = [('yours', _heat_grid(x, peak, bad)), ('right', _heat_grid(y, peak)), ('difference', _heat_grid(gap, _largest(gap)))]
+    grids = [('yours', _heat_grid(x, peak, bad)),
+             ('right', _heat_grid(y, peak)),
+             ('difference', _heat_grid(gap, _largest(gap)))]
     return (f'<div style="opacity:.85;margin-top:.4em">{" ".join(words)}</div>'
             '<div style="display:flex;flex-wrap:wrap;gap:.3em 1.2em">' + ''.join(
                 f'<div>{name}<br>{grid}</div>' for name, grid in grids) + '</div>')
