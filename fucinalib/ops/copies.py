@@ -113,6 +113,7 @@ def constant_pad2d(x:Tensor,  # any tags, two of them a picture's
     y, here, there = _put_in_frame(x.data, read_edges(x, h, w, padding), _filler(x, value))
     return y, x.tags, (lambda g: Part(here, g[there]),)
 
+# %% ../../nbs/15a_copies.ipynb #4c6f9ff9
 @op('copies', half='native', needs=PICTURE)
 def zero_pad2d(x:Tensor,  # any tags, two of them a picture's
                h,         # tag of the height
