@@ -734,14 +734,16 @@ def div_trunc(x: Tensor, other: Tensor | float) -> Tensor:
     """
     ...
 def dot(x: Tensor, w: Tensor | PackedWeight | BlockTensor, *over_tags: _Tags, out: _Tags | None = None, rms_norm: Any = None, gate: Any = None) -> Tensor:
-    """Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match.
+    """Sum of products over the named axes; other shared axes are batch.
+
+    Unlike torch.matmul, sizes 1 and n never match.
 
     Parameters
     ----------
     x
         any tags
     w
-        has the named axes too, at equal sizes; or a BlockTensor or PackedWeight (chapters 25, 25a)
+        has the named axes too, as long; or a packed weight (chapters 25, 25a)
     over_tags
         axes to sum over
     out
@@ -749,7 +751,7 @@ def dot(x: Tensor, w: Tensor | PackedWeight | BlockTensor, *over_tags: _Tags, ou
     rms_norm
         with a packed quantised weight: (weight, eps), normalise x first
     gate
-        with a packed quantised weight: 'swiglu' or ('geglu_quant', gate), gate x first
+        likewise: 'swiglu' or ('geglu_quant', gate), gate x first
     """
     ...
 def dot_ternary(x: Tensor, w: Tensor, tag: _Tags) -> Tensor:
@@ -785,7 +787,9 @@ def dropout(x: Tensor, p: float, seed: int) -> Tensor:
     ...
 @overload
 def einsum(x: Tensor, w: Tensor, *rest: _Tags | Tensor) -> Tensor:
-    """Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...).
+    """Sum of products over every axis that is not among the tags of the result.
+
+    x.einsum(w, 'i j') or einsum('i j', x, w, ...).
 
     Parameters
     ----------
@@ -799,7 +803,9 @@ def einsum(x: Tensor, w: Tensor, *rest: _Tags | Tensor) -> Tensor:
     ...
 @overload
 def einsum(x: str, *operands: Tensor) -> Tensor:
-    """Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...).
+    """Sum of products over every axis that is not among the tags of the result.
+
+    x.einsum(w, 'i j') or einsum('i j', x, w, ...).
 
     Parameters
     ----------

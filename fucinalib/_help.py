@@ -638,14 +638,16 @@ other
     whole numbers, met by name
 """,
     'dot':
-"""Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match.
+"""Sum of products over the named axes; other shared axes are batch.
+
+Unlike torch.matmul, sizes 1 and n never match.
 
 Parameters
 ----------
 x
     any tags
 w
-    has the named axes too, at equal sizes; or a BlockTensor or PackedWeight (chapters 25, 25a)
+    has the named axes too, as long; or a packed weight (chapters 25, 25a)
 over_tags
     axes to sum over
 out
@@ -653,7 +655,7 @@ out
 rms_norm
     with a packed quantised weight: (weight, eps), normalise x first
 gate
-    with a packed quantised weight: 'swiglu' or ('geglu_quant', gate), gate x first
+    likewise: 'swiglu' or ('geglu_quant', gate), gate x first
 """,
     'dot_ternary':
 """Product with w rounded to -1, 0, 1 times one scale.
@@ -685,7 +687,9 @@ seed
     a whole number, taken modulo 2**64; give each layer and step its own
 """,
     'einsum':
-"""Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...).
+"""Sum of products over every axis that is not among the tags of the result.
+
+x.einsum(w, 'i j') or einsum('i j', x, w, ...).
 
 Parameters
 ----------

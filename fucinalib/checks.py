@@ -13,17 +13,17 @@ from .autograd import is_grad_enabled
 from .dtypes import F8
 from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, OptionTypeError, ShapeMismatch, TagError,
                      UnsupportedGradient, UnsupportedView,
-                     brief, did_you_mean, fault, is_tagged)
+                     brief, closest, did_you_mean, fault, is_tagged)
 from .misuse import no_tensor
-from .tags import axis_of, parse, unused
+from .tags import axis_of, parse, renaming, unused
 from .tensor import Tensor, wrap
 
 __all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type',
            'axis', 'last', 'axes', 'new_axis', 'rank',
            'leading', 'agrees', 'matches', 'like', 'same_axes', 'rows', 'broadcasts', 'additive', 'vector',
-           'constant', 'together', 'meets', 'writable', 'positions', 'whole', 'two', 'count',
+           'constant', 'together', 'meets', 'joins', 'writable', 'positions', 'whole', 'two', 'count',
            'number', 'one_of', 'flag', 'mixed', 'not_real', 'not_numeric', 'not_for',
-           'is_whole', 'no_gradient']
+           'is_whole', 'no_gradient', 'size_clash']
 
 
 class Check:
@@ -237,6 +237,38 @@ class meets(Check):
         yield DTypeError, {n: cast(other, 'i4' if x.data.dtype == 'i8' else 'i8')}
         longer = wrap(np.repeat(x.data, 3, 0)[:x.shape[0] + 1], x.tags) if x.ndim and x.shape[0] > 1 else None
         if longer is not None: yield ShapeMismatch, {n: longer}
+
+
+class joins(Check):
+    """Tensors that share the axes to sum over with `of`, at equal sizes and of one number type. The
+    product looks, so nothing is tested here."""
+    facts = 'of',
+    def test(self, n): return 'True'
+    def spoil(self, n, given):
+        w, shared = given[n], next(t for t in given[n].tags if t in given[self.of].tags)
+        yield DTypeError, {n: cast(w, 'i8')}
+        yield ShapeMismatch, {n: wrap(np.repeat(w.data, 2, w.tags.index(shared)), w.tags)}
+        yield TagError, {n: wrap(w.data, tuple([f'{t}s' for t in w.tags]))}
+
+    @staticmethod
+    def lacking(x, w, joined):
+        "The error for an axis that can't be summed over because an operand lacks it."
+        both = [t for t in x.tags if t in w.tags]
+        ways = 'they share no axis: x.mul(w) is the outer product'
+        if both: ways = f'name the axes to sum over; both have: {" ".join(both)}'
+        if not joined: return fault(TagError, 'over nothing', help=ways)
+        t, name, lacks = next((t, n, o) for t in joined for n, o in (('x', x), ('w', w)) if t not in o.tags)
+        near, fix = closest(t, lacks.tags), ''
+        if near and t in x.tags + w.tags: fix = f'; if {near!r} is that axis: {renaming(name, near, t)}'
+        return fault(TagError, f'over {t!r}: {name} has no such axis',
+                     help=did_you_mean(t, lacks.tags, f'{name} has') + fix)
+
+
+def size_clash(x, w, tag, name='w'):
+    "The error for two sizes of one shared axis."
+    return fault(ShapeMismatch, f'over {tag!r}: sizes differ',
+                 help=f'{tag!r} is {x.size(tag)} in x and {w.size(tag)} in {name}, and here 1 does not '
+                      f'stretch; if they are different axes, rename one: {renaming(name, tag, tag + "2")}')
 
 
 class writable(Check):

@@ -668,14 +668,16 @@ class Tensor:
         """
         ...
     def dot(self, w: Tensor | PackedWeight | BlockTensor, *over_tags: _Tags, out: _Tags | None = None, rms_norm: Any = None, gate: Any = None) -> Tensor:
-        """Sum of products over the named axes; other shared axes are batch. Unlike torch.matmul, sizes 1 and n never match.
+        """Sum of products over the named axes; other shared axes are batch.
+
+        Unlike torch.matmul, sizes 1 and n never match.
 
         Parameters
         ----------
         x
             any tags
         w
-            has the named axes too, at equal sizes; or a BlockTensor or PackedWeight (chapters 25, 25a)
+            has the named axes too, as long; or a packed weight (chapters 25, 25a)
         over_tags
             axes to sum over
         out
@@ -683,7 +685,7 @@ class Tensor:
         rms_norm
             with a packed quantised weight: (weight, eps), normalise x first
         gate
-            with a packed quantised weight: 'swiglu' or ('geglu_quant', gate), gate x first
+            likewise: 'swiglu' or ('geglu_quant', gate), gate x first
         """
         ...
     def dot_ternary(self, w: Tensor, tag: _Tags) -> Tensor:
@@ -722,7 +724,9 @@ class Tensor:
         """Number type; equal to its short name, `x.dtype == 'f32'`."""
         ...
     def einsum(self, w: Tensor, *rest: _Tags | Tensor) -> Tensor:
-        """Sum of products over every axis that is not among the tags of the result: x.einsum(w, 'i j') or einsum('i j', x, w, ...).
+        """Sum of products over every axis that is not among the tags of the result.
+
+        x.einsum(w, 'i j') or einsum('i j', x, w, ...).
 
         Parameters
         ----------

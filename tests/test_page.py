@@ -52,11 +52,9 @@ PRESENT = dict(
         'all chapters': 12,
     },
     wide={
-        '14_contraction': 22,
         '21_rotary': 3,
     },
     cells={
-        '14_contraction': 116,
     },
     columns={
     },

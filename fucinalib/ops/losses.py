@@ -13,11 +13,10 @@ from .. import kernels
 from ..arguments import check_places, read_labels
 from ..autograd import Sample, facts, mode, op
 from ..checks import Check, agrees, axis, constant, flag, number, one_of, rank, real, same_axes
-from ..checks import same_type, whole
+from ..checks import same_type, size_clash, whole
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
 from ..errors import ShapeMismatch, TagError, fault
 from ..kernels.losses import sure
-from .contraction import size_clash
 from .reductions import lanes
 from ..tags import align, name_of, renaming, union, unused, without
 from ..tensor import Tensor, wrap
