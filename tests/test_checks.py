@@ -546,3 +546,9 @@ def test_a_count_may_be_none_of_all_and_say_it_in_another_kind():
     with pytest.raises(fl.InvalidShape, match="along 'd': 4 of 3"): word.say('n', dict(x=x, tag='d', n=4))
     with pytest.raises(fl.InvalidShape, match='n is at least 0'): word.say('n', dict(x=x, tag='d', n=-1))
     assert [kind for kind, _ in word.spoil('n', dict(x=x, tag='d', n=1))][-1] is fl.InvalidShape
+
+
+def test_words_that_test_nothing_cost_nothing():
+    "`meets` leaves the look to `pair`: a sum has no check to call, and its mistakes all the same."
+    for o in (fl.add.op, fl.sub.op, fl.mul.op): assert o.needs and o.check is None and len(o.mistakes) > 1
+    assert fl.relu.op.check is not None

@@ -290,3 +290,31 @@ def test_bounds_beyond_f32():
     x = fl.Tensor([1.], 'd')
     assert x.pad('d', 0, 1, 1e300).tolist() == [1, np.inf] and x.bias_add([1e300], 'd').tolist() == [np.inf]
     assert fl.rope_table([1], 4, theta=1e300).cos.isfinite().all().item()
+
+def test_true_is_no_size_and_no_seed():
+    "To Python True is 1; whoever writes it for a size or a seed meant something else."
+    for call in (lambda: fl.zeros('d', True), lambda: fl.zeros('d', d=np.True_), lambda: fl.eye('a b', True),
+                 lambda: fl.rand('d', 3, seed=True), lambda: fl.randint('d', 3, 0, True), lambda: fl.manual_seed(False),
+                 lambda: fl.randperm('d', True), lambda: fl.linspace('d', 0, 1, True)):
+        with pytest.raises(FucinaError, match='help:'): call()
+
+@pytest.mark.parametrize('call,help', [
+    (lambda: fl.zeros('row col', row=2), "zeros('row col', row=2, col=3)"),
+    (lambda: fl.zeros('row col', (2, 3), row=2), "zeros('row col', (2, 3))"),
+    (lambda: fl.zeros('dtype', dtype='f32'), "zeros('dtype', (2,))"),
+    (lambda: fl.ones('for'), "ones('for', (2,))"),
+    (lambda: fl.full('row', 7.), "full('row', (2,), 7.0)"),
+    (lambda: fl.randint('row col', row=2, high=3), "randint('row col', row=2, col=3, high=3)"),
+    (lambda: fl.band_mask('q k', q=3), "band_mask('q k', q=3, k=3)"),
+])
+def test_the_call_that_was_meant_is_shown_and_runs(call, help):
+    with pytest.raises(InvalidShape) as e: call()
+    assert str(e.value).endswith(f'help: {help}')
+    name, rest = help.split('(', 1)
+    assert eval(f'getattr(fl, name)({rest}', dict(fl=fl, name=name)).numel > 0
+
+def test_bounds_of_any_kind_of_number():
+    for start, end, step in ((Fraction(0), Fraction(2), Fraction(1, 2)), (np.float64(0), 2, np.float32(.5))):
+        y = fl.arange('t', start, end, step)
+        assert y.dtype == 'f32' and y.tolist() == [0, .5, 1, 1.5]
+    assert fl.arange('t', np.int8(3)).dtype == 'i64' and fl.uniform('d', 2, Fraction(1), Fraction(2), seed=0).numel == 2
