@@ -5,11 +5,11 @@
 # %% auto #0
 __all__ = ['SMALL', 'F32', 'recording', 'blocks', 'mode', 'NOTHING', 'registry', 'Node', 'sketch', 'requires_grad',
            'set_requires_grad', 'grad', 'set_grad', 'switch', 'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled',
-           'steps', 'reach', 'shares_of', 'Part', 'Pass', 'seed_for', 'Sample', 'Op', 'find_places', 'find_operands',
-           'registered', 'by_name', 'op', 'facts', 'caller', 'record']
+           'steps', 'reach', 'shares_of', 'Part', 'Pass', 'seed_for', 'Sample', 'Op', 'registered', 'by_name', 'op',
+           'facts', 'caller', 'record']
 
 # %% ../nbs/03_autograd.ipynb #f3003304
-import functools, inspect, operator, sys, threading, weakref
+import functools, operator, sys, threading, weakref
 from collections import deque
 from contextvars import ContextVar
 from itertools import starmap
@@ -17,11 +17,12 @@ from operator import attrgetter
 import numpy as np
 from .dtypes import f32, grad_type
 from .errors import (DTypeError, FucinaError, GradError, MissingOutputGradient,
-                              NoGradientGraph, OptionError, ShapeMismatch, brief, fault, tensors_in)
+                              NoGradientGraph, OptionError, ShapeMismatch, brief, fault)
 from .hooks import announce, watched, watching
 from .kernels.dispatch import Names, hush, quiet, unhush
 from .misuse import complaint, doc_of
 from .modes import BareBlock
+from .operands import Operands
 from .owed import (check_joint, check_rules, check_share, check_tags, misshapen, no_way_back,
                             place_fault, rule_failed, spent_fault)
 from .tags import align
@@ -347,7 +348,7 @@ class Sample:
 # %% ../nbs/03_autograd.ipynb #7de45188
 registry = Names('an operation', lambda o: o.fn)    # name -> Op
 
-class Op:
+class Op(Operands):
     "What the library knows of one operation."
     closed = True      # no thing that a gradient rule is made of
 
@@ -360,6 +361,7 @@ class Op:
                  view=False,           # True: it may share its operand's memory
                  half='keep',          # 16 bits 'keep' their type, give 'f32', or are 'native': moved
                 ):
+        super().__init__(fn)      # its operands, and their places in a call
         self.fn, self.name, self.doc, self.family = fn, fn.__name__, doc_of(fn), family
         self.needs, self.check = needs, needs[0].compiled(fn, needs) if needs else None
         self.samples, self.by_hand, self.torch = samples, mistakes, torch
@@ -368,66 +370,12 @@ class Op:
         moves = view or self.name.endswith('_') or family in ('views', 'construction', 'indexing')
         self.half = 'native' if moves else half
         self.foreign = not str(fn.__module__).startswith('fucinalib.')    # its result is checked
-        self.signature = inspect.signature(fn)
-        find_places(self)
 
     module = property(lambda self: self.fn.__module__, doc='Where it is defined.')
+    made = property(lambda self: self.needs[0].mistakes(self) if self.needs else ())
+    mistakes = property(lambda self: [*self.made, *self.by_hand], doc='Calls that fail: (kind, call).')
     bare = functools.cached_property(lambda self: caller(self, ()))     # what watchers stand around
-
-# %% ../nbs/03_autograd.ipynb #73f5c05d
-def find_places(o):
-    "Note of the operation `o` where a call has its operands."
-    parameters = o.signature.parameters
-    o.operands = [n for n, p in parameters.items() if _takes_tensor(p.annotation)]
-    o.many = {n for n in o.operands if _takes_many(parameters[n])}
-    names, plain = list(parameters), [n for n, p in parameters.items() if _is_plain(p)]
-    lead = [n in o.operands and n in plain and n not in o.many for n in names]
-    lead = lead.index(False) if False in lead else len(names)
-    o.lead = lead if lead == len(o.operands) else 0      # so many in front and no others: the fast path
-    o.alone = 0 < len(o.operands) and o.operands == names[:1] == plain[:1]      # perhaps a list
-    spread = any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
-    o.spots = None if spread else [(n, names.index(n)) for n in o.operands]
-
-def _takes_tensor(annotation): return annotation is Tensor or 'Tensor' in str(annotation)
-
-def _takes_many(p): return p.kind is p.VAR_POSITIONAL or 'list' in str(p.annotation)
-
-def _is_plain(p):
-    return p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.annotation is not list
-
-# %% ../nbs/03_autograd.ipynb #0f733fdf
-def find_operands(self, args, kw):
-    "Every tensor operand of a call, in the order of the signature; lists and *args count one by one."
-    if self.alone and args: return args[0] if isinstance(args[0], (list, tuple)) else args[:1]
-    if self.spots: given = [args[i] if i < len(args) else kw.get(n) for n, i in self.spots]
-    else:
-        bound = self.signature.bind(*args, **kw).arguments
-        given = [bound.get(n) for n in self.operands]
-    found = []
-    for n, v in zip(self.operands, given):
-        if n in self.many and isinstance(v, (list, tuple)): found.extend(v)
-        else: found.append(v)
-    return found
-
-Op.find_operands = find_operands
-
-# %% ../nbs/03_autograd.ipynb #1ffa8415
-def _given(self, args, kw):
-    "The tensors of a call by the name of their parameter, for a message."
-    return tensors_in(self.signature, args, kw)
-
-def _operand_name(self, i):
-    return repr(self.operands[min(i, len(self.operands) - 1)]) if self.operands else f'operand {i}'
-
-def _mistakes(self):
-    "Calls that must fail, as (kind of error, call)."
-    return [*(self.needs[0].mistakes(self) if self.needs else ()), *self.by_hand]
-
-def _say_op(self):
-    return f'Op {self.name} ({self.family}): {self.doc.splitlines()[0] if self.doc else ""}'
-
-Op.given, Op.operand_name, Op.__repr__ = _given, _operand_name, _say_op
-Op.mistakes = property(_mistakes)
+    def __repr__(self): return f'Op {self.name} ({self.family}): {self.doc.partition(chr(10))[0]}'
 
 # %% ../nbs/03_autograd.ipynb #b95d4e70
 def registered(name): return registry[name]

@@ -10,7 +10,7 @@ ROOT = HOME.parent
 
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
 ORDER = """_before_numpy colors errors elsewhere modes tags dtypes incoming show kernels
-           formats block_arithmetic tensor arguments misuse hooks written owed widening autograd gradients
+           formats block_arithmetic tensor arguments misuse hooks operands written owed widening autograd gradients
            checks picture graph
            contraction_trace
            ops registry_table exercises __main__ __init__""".split()

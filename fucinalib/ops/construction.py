@@ -240,13 +240,13 @@ def one_hot(indices,      # whole numbers below depth: a tensor, or an array or 
 
 def _check_indices(a, names, depth, given):
     "Refuse an array that is no index for each axis but the last of `names`."
-    least, most = a.min(), a.max()
     if a.dtype.kind not in 'iu':
         raise fault(DTypeError, 'an index is a whole number', made_whole('indices', given), indices=a)
     if a.ndim != len(names) - 1:
         help = "one_hot([2, 0], 'item class', 3), or one_hot(tensor, 'class', 3)"
         raise fault(InvalidShape, f'of indices with {a.ndim} axes: {some(len(names), "tag")}', help,
                     indices=a, tags=' '.join(names))
+    least, most = a.min(), a.max()
     if least < 0 or most >= depth:
         wrong = least if least < 0 else most
         raise fault(IndexOutOfBounds, f'index {wrong}, and {names[-1]!r} has {depth}',
