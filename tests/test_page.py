@@ -221,12 +221,15 @@ def homonyms():
             if len(set(places.values())) > 1}
 
 def shadows():
-    "Functions of the operation library with a parameter called op, as the decorator is."
+    """Functions of the operation library with a parameter called op, as the decorator is. Not the operations
+    themselves: what a user may say is called what it is."""
     found = []
     for name, (_, tree) in modules().items():
         if not name.startswith('ops.'): continue
+        public = {id(n.args) for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)
+                  and any(called(d) == 'op' for d in n.decorator_list)}
         for n in ast.walk(tree):
-            if isinstance(n, ast.arguments):
+            if isinstance(n, ast.arguments) and id(n) not in public:
                 found += [name for a in [*n.posonlyargs, *n.args, *n.kwonlyargs] if a.arg == 'op']
     return tally(found)
 

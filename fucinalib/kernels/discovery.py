@@ -75,7 +75,7 @@ def load_or_none(name):
     return try_load(name) if name == SHIPPED else load(name)
 
 
-def settle():
+def _settle():
     "Put the last choice to work."
     global _name, _active
     _name = _choices[-1].name if _choices else _first
@@ -92,7 +92,7 @@ def decide():
     name = known(os.environ.get('FUCINALIB_BACKEND') or None, 'FUCINALIB_BACKEND')
     with _lock:
         _first = name
-        settle()
+        _settle()
         return _active
 
 
@@ -109,13 +109,13 @@ class use_backend(Block):
         with _lock:
             forget_statements()
             _choices.append(Choice(self.name, weakref.ref(self), False))
-            settle()
+            _settle()
 
     def __enter__(self):
         with _lock:
             self.withdraw()
             _choices.append(Choice(self.name, self, True))
-            settle()
+            _settle()
         return self
 
     def __exit__(self, *exc):
@@ -124,12 +124,12 @@ class use_backend(Block):
             at = max(i for i, c in enumerate(_choices) if c.by is self)
             end = next((i for i, c in enumerate(_choices) if i > at and c.block), len(_choices))
             del _choices[at:end]
-            settle()
+            _settle()
 
     def __call__(self, fn):
         with _lock:
             self.withdraw()
-            settle()
+            _settle()
         return super().__call__(fn)
 
     def withdraw(self):

@@ -43,7 +43,7 @@ def exact_moments(x):
     return (first + m)[:, 0], np.sqrt(squares(d)) if x.dtype == np.float32 else root_of_squares(d)
 
 
-def sizes(x, eps=0.):
+def lengths(x, eps=0.):
     "Roots of the sums of squares along axis 1; what is far below n eps, which will be added, need not be exact."
     n = x.shape[1]
     if not short(x): return exact_size(x)
@@ -101,7 +101,7 @@ def abs_sum(x):
 @along(out=wide_sums(1))
 def length(x):
     "Roots of the sums of squares along {}."
-    return sizes(x)
+    return lengths(x)
 
 
 # f32 products in f64: what overflows or vanishes on the way comes back

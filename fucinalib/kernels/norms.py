@@ -2,7 +2,7 @@
 column. Means and factors of the rows are f64."""
 import numpy as np
 from .dispatch import kernel
-from .moments import deviate, moments, sizes
+from .moments import deviate, lengths, moments
 from .reductions import column_sum, sum_last
 
 
@@ -15,7 +15,7 @@ def factor(size, n, eps): return 1 / np.hypot(size / n**.5, eps**.5)
 @kernel(floor=64, out=with_rows(1))
 def rms_norm(x, eps):
     "Each row over the root of its mean square plus eps, and what it was multiplied by."
-    r = factor(sizes(x, eps), x.shape[1], eps)
+    r = factor(lengths(x, eps), x.shape[1], eps)
     return deviate(x, r), r
 
 @kernel(floor=64, out=with_rows(1))

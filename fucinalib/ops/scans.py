@@ -12,7 +12,7 @@ from ..autograd import Sample, facts, op
 from ..checks import axis, broadcasts, mixed, real
 from ..errors import DTypeError, InvalidShape, ShapeMismatch, TagError, fault
 from ..kernels.scans import segment_spread
-from .pointwise import fold
+from .pointwise import fold_back
 from .reductions import along, lanes
 from ..tags import align, axis_of, name_of, without
 from ..tensor import Tensor
@@ -105,9 +105,9 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
     def rules(g):
         d = along('recurrence_back', l.see(g), steps)
         before = np.concatenate([h0[:, None], y[:, :-1]], axis=1)
-        there = fold(l.unsee(d * before), x.tags, decay.tags, decay.shape)
+        there = fold_back(l.unsee(d * before), x.tags, decay.tags, decay.shape)
         if initial is None: return l.unsee(d), there, None
-        return l.unsee(d), there, fold(l.join(steps[:, 0] * d[:, 0]), left, initial.tags, initial.shape)
+        return l.unsee(d), there, fold_back(l.join(steps[:, 0] * d[:, 0]), left, initial.tags, initial.shape)
     return l.unsee(y), x.tags, rules
 
 # %% ../../nbs/13a_scans.ipynb #3f5a356c

@@ -20,7 +20,7 @@ from ..errors import IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionEr
 from ..errors import ShapeMismatch, TagError, UnsupportedView, fault
 from ..kernels.copies import settle
 from ..misuse import no_assignment, no_merge, unnamed_index
-from .pointwise import fold
+from .pointwise import fold_back
 from ..tags import align, axis_of, by_word, locate, name_of, one_new, parse
 from ..tags import renaming, unused, without
 from ..tensor import Tensor, wrap
@@ -204,7 +204,7 @@ def broadcast_to(self:Tensor,  # any tags
         if m in (1, n): continue
         help = f'only size 1 is repeated; x.repeat({t!r}, n) tiles an axis'
         raise fault(ShapeMismatch, f'over {t!r}: {m} cannot become {n}', help)
-    return np.broadcast_to(align(x.data, own, new), shape), new, (lambda g: fold(g, new, own, old),)
+    return np.broadcast_to(align(x.data, own, new), shape), new, (lambda g: fold_back(g, new, own, old),)
 
 # %% ../../nbs/15_views.ipynb #1a15a8d2
 ALL = builtins.slice(None)
