@@ -151,8 +151,11 @@ def read_place(x, index):
 
 def read_walk(x, tags, shape, strides, offset):
     "Sizes and strides of a walk over the values of x that stays inside, a pair for each of `tags`."
-    shape = tuple([as_whole(n, t, 1) for t, n in zip(tags, read_sizes(tags, shape, {}))])
-    strides = tuple([as_whole(s, 'a stride') for s in strides])
+    strides = tuple(strides)
+    plain = type(shape) is tuple and len(shape) == len(tags) and {*map(type, shape + strides)} == {int}
+    if not plain or min(shape) < 1:
+        shape = tuple([as_whole(n, t, 1) for t, n in zip(tags, read_sizes(tags, shape, {}))])
+        strides = tuple([as_whole(s, 'a stride') for s in strides])
     if len(strides) != len(tags):
         raise fault(InvalidShape, f'{len(tags)} tags and strides {strides}', 'one stride for each tag')
     if not x.data.flags.c_contiguous:

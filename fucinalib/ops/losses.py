@@ -231,8 +231,8 @@ def linear_cross_entropy(x:Tensor,             # any tags, the last one shared w
         run(g.reshape(-1)[kept], *(gradients := empty()))
         return gradients
     if reduction == 'none': return run().reshape(x.shape[:-1]), x.tags[:-1], rules
-    gradients, g = empty(), np.full(count, 1 / max(count, 1) if reduction == 'mean' else 1, a.dtype)
-    if all(d is None for d in gradients): g = None
+    gradients, each = empty(), 1 / max(count, 1) if reduction == 'mean' else 1
+    g = None if all([d is None for d in gradients]) else np.full(count, each, a.dtype)
     return _reduce(run(g, *gradients), reduction, count), (), _scale_later(gradients)
 
 # %% ../../nbs/19_losses.ipynb #493f3b26
