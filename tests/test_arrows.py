@@ -13,7 +13,7 @@ ORDER = """_before_numpy colors errors elsewhere modes tags dtypes incoming show
            formats block_arithmetic tensor arguments misuse hooks operands written owed widening autograd gradients
            checks picture graph
            contraction_trace
-           ops registry_table exercises __main__ __init__""".split()
+           ops facts registry_table exercises __main__ __init__""".split()
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
 

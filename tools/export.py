@@ -8,7 +8,7 @@ traces of the session, execution counts above all; --check leaves it as it is, u
 """
 import json, os, re, subprocess, sys
 from nbdev.doclinks import nbdev_export
-import notebooks
+import facts, notebooks
 from notebooks import ROOT, Wrong, named
 
 TEXT = {'.py', '.pyi', '.md', '.ini', '.toml', '.txt', '.css', '.js', '.svg', '.cfg', '.in', ''}
@@ -60,9 +60,10 @@ def snapshot():
 
 
 def export():
-    "Modules first, since the stubs are read off the imported library"
+    "Modules, then facts, then the stubs, which are read off the imported library"
     os.chdir(ROOT)
     nbdev_export()
+    facts.write()
     subprocess.run([sys.executable, 'tools/stubs.py'], check=True)
     import readme                                           # here, where its file was looked at
     readme.write()

@@ -15,7 +15,7 @@ from math import ceil, isfinite
 import numpy as np
 from .. import kernels
 from ..arguments import as_whole, made_whole, new_sizes, some
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import no_gradient, number, whole
 from ..dtypes import F8, SHORT, as_dtype, rounded
 from ..errors import (DTypeError, GradError, IndexOutOfBounds, InvalidShape, OptionError,
@@ -252,33 +252,6 @@ def _check_indices(a, names, depth, given):
         raise fault(IndexOutOfBounds, f'index {wrong}, and {names[-1]!r} has {depth}',
                     help=f'indices run from 0 to {depth - 1}')
 
-# %% ../../nbs/05_construction.ipynb #5d0c7f11
-_sizes = [(InvalidShape, lambda f: f('row col', row=2)), (OptionError, lambda f: f('row', rwo=2))]
-for f in (zeros, ones, empty):
-    facts(f, [Sample('row col', row=2, col=3), Sample('row col', (2, 3), dtype='i64')],
-          [*_sizes, (InvalidShape, lambda f: f('row', (0,))),
-           (InvalidShape, lambda f: f('row col', (2,))),
-           (OptionError, lambda f: f('row', row=2, dtyp='i8')),
-           (DTypeError, lambda f: f('row', row=2, dtype='f33'))], f'torch.{f.op.name}')
-for f in (zeros_like, ones_like, empty_like):
-    facts(f, [Sample('row=2 col=3'), Sample('row=2 col=3', dtype='i32')],
-          [(DTypeError, lambda f: f(Tensor([1.], 'd'), dtype='f33'))], f'torch.{f.op.name}')
-facts(full, [Sample('row col', 7., row=2, col=3), Sample('row col', (2, 3), 7)],
-      [(InvalidShape, lambda f: f('row', 7.)), (OptionError, lambda f: f('row', row=3)),
-       (DTypeError, lambda f: f('row', 'seven', row=3)),
-       (InvalidShape, lambda f: f('row', [1., 2.], row=2))], 'torch.full')
-facts(full_like, [Sample('row=2 col=3', 7)],
-      [(InvalidShape, lambda f: f(Tensor([1.], 'd'), [1., 2.])),
-       (DTypeError, lambda f: f(Tensor([1], 'd'), 'seven')),
-       (DTypeError, lambda f: f(Tensor([1], 'd'), .5))], 'torch.full_like')
-_axes = [(TagError, lambda f: f('row col', 1, 5, 3))]
-facts(arange, [Sample('t', 5), Sample('t', 0, 2, .5)],
-      [*_axes, (InvalidShape, lambda f: f('t', 0)), (InvalidShape, lambda f: f('t', 0, 5, 0)),
-       (DTypeError, lambda f: f('t', 300, dtype='u8'))], 'torch.arange')
-facts(linspace, [Sample('t', 0, 1, 3), Sample('t', 1., -1., 1)],
-      [*_axes, (InvalidShape, lambda f: f('t', 0, 1, 0)),
-       (DTypeError, lambda f: f('t', 0, 1, 3, dtype='i64'))], 'torch.linspace')
-
 # %% ../../nbs/05_construction.ipynb #9e3991d6
 def at(seed,   # a whole number, taken modulo 2**64
        index,  # counters: a whole number or an array of them
@@ -513,32 +486,3 @@ def randperm(tag,        # name of the axis
             )->Tensor:
     "The numbers 0 to n - 1 in random order, i64."
     return kernels.shuffle_(np.empty(n, 'i8'), clean(seed)), _one_tag(tag), None
-
-# %% ../../nbs/05_construction.ipynb #a32e5a9d
-facts(eye, [Sample('row col', 3), Sample('row col', row=2, col=3)],
-      [(InvalidShape, lambda f: f('row col', 0)), (TagError, lambda f: f('row', 3))], 'torch.eye')
-facts(one_hot, [Sample([2, 0], 'item class', 3), Sample(lambda: Tensor([2, 0], 'item'), 'class', 3)],
-      [(IndexOutOfBounds, lambda f: f([3], 'item class', 3)),
-       (IndexOutOfBounds, lambda f: f([-1], 'item class', 3)),
-       (DTypeError, lambda f: f([1.], 'item class', 3)),
-       (TagError, lambda f: f(Tensor([1], 'item'), 'item', 3)),
-       (InvalidShape, lambda f: f([1], 'class', 3)), (InvalidShape, lambda f: f([], 'item class', 3))],
-      'torch.nn.functional.one_hot')
-_names = dict(rand='torch.rand', randn='torch.randn', uniform='torch.Tensor.uniform_',
-              normal='torch.normal')
-for f in (rand, uniform, randn, normal, gumbel):
-    facts(f, [Sample('row col', row=2, col=3, seed=0), Sample('d', 5, seed=7, dtype='f64')],
-          [*_sizes, (DTypeError, lambda f: f('row', row=2, seed=0, dtype='i64')),
-           (OptionError, lambda f: f('row', row=2, sed=0))], _names.get(f.op.name))
-uniform.op.samples += [Sample('d', 4, -1., 1., seed=0)]
-uniform.op.by_hand += [(OptionError, lambda f: f('row', low=1, high=0, row=2, seed=0))]
-normal.op.samples += [Sample('d', 4, 1., 2., seed=0)]
-facts(bernoulli, [Sample('d', d=8, seed=7), Sample('d', d=8, p=.2, seed=7, dtype='bool')],
-      [*_sizes, (OptionError, lambda f: f('row', row=2, prob=.2))], 'torch.bernoulli')
-facts(randint, [Sample('d', 8, -3, 5, seed=7), Sample('row col', (2, 3), 0, 100, seed=1, dtype='u8')],
-      [*_sizes, (OptionError, lambda f: f('d', d=3, low=2, high=2, seed=0)),
-       (OptionError, lambda f: f('d', d=3, seed=0)),
-       (OptionError, lambda f: f('d', d=3, high=3, hihg=3)),
-       (DTypeError, lambda f: f('d', d=3, high=300, dtype='i8')),
-       (DTypeError, lambda f: f('d', d=3, high=3, dtype='f32'))], 'torch.randint')
-facts(randperm, [Sample('d', 6, seed=7)], [(TagError, lambda f: f('row col', 6))], 'torch.randperm')

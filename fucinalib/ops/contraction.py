@@ -14,12 +14,12 @@ from math import prod
 from typing import NamedTuple
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, mode, op
+from ..autograd import mode, op
 from ..hooks import tell, watching
 from ..widening import in_f32
 from ..checks import joins, mixed, real, same_type, size_clash
 from ..dtypes import F8, HALF, SHORT
-from ..errors import DTypeError, OptionError, ShapeMismatch, TagError, UnsupportedGradient
+from ..errors import DTypeError, OptionError, TagError, UnsupportedGradient
 from ..errors import did_you_mean, fault
 from .reductions import along, lanes, total
 from ..contraction_trace import Product
@@ -442,24 +442,3 @@ def record(p, a, a_tags, b, b_tags, out, what, names):
     copied = {name: n for name, n, v in zip((*names, 'result'), sizes, p.views) if v.copy}
     tags = a_tags, b_tags, out
     return Product(what, names, *tags, p.size, p.groups, p.call, m, n, k, loops, lies, copied)
-
-# %% ../../nbs/14_contraction.ipynb #296d54bf
-_one = lambda tags, *sizes: Tensor(np.ones(sizes), tags)
-_n, _mn, _mk, _kn = _one('n', 2), _one('m n', 1, 2), _one('m k', 1, 2), _one('k n', 2, 1)
-
-facts(dot, [Sample('m=2 k=3', 'k=3 n=2', 'k'), Sample('b=2 m=2 k=3', 'n=2 k=3 b=2', 'k'),
-            Sample('k=3', 'k=3', 'k'), Sample('i=2 k=2 j=2', 'j=2 n=2 i=2', 'i', 'j'),
-            Sample('b=2 k=3', 'k=3 b=2', 'k')], torch='torch.einsum',
-      mistakes=[(TagError, lambda f: f(_n, _n)),
-                (ShapeMismatch, lambda f: f(_mk, _one('k m', 2, 2), 'k'))])
-facts(add_dot, [Sample('m=2 n=3', 'm=2 k=2', 'k=2 n=3', 'k'),
-                Sample('m=2 n=3', 'k=2 m=2', 'n=3 k=2', 'k')], torch='torch.addmm',
-      mistakes=[(TagError, lambda f: f(_n, _mk, _kn, 'k')),
-                (ShapeMismatch, lambda f: f(_mn, _mk, _kn, 'k'))])
-facts(einsum, [Sample('g=2 i=2 d=3', 'j=2 d=3', 'g i j'), Sample('s=2 k=3', 'k=3 n=2', 'n'),
-               Sample('s=2 k=3', 'k=3 s=2', ()), Sample('i=2 k=3', 'k=3 j=2', 'j i'),
-               Sample('b=2 i=2', 'i=2 b=2', 'b i'), Sample('i=2', 'j=3', 'i j'),
-               Sample('s o', 's=2 i=3', 'r=2 i=3', 'o=3 r=2')], torch='torch.einsum',
-      mistakes=[(TagError, lambda f: f(_mk, _kn, 'm m')), (TagError, lambda f: f(_mk, _kn, 'm q')),
-                (OptionError, lambda f: f('n', _n)),
-                (ShapeMismatch, lambda f: f(_mk, _one('j k', 1, 3), 'm j'))])

@@ -10,13 +10,13 @@ __all__ = ['PIECE', 'finish', 'correlate', 'turn_weights', 'turn_windows', 'all_
 import operator
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import axis, constant, flag, mixed, rank, real, same_type, vector, whole
 from ..errors import InvalidDataLength, InvalidShape, OptionError, ShapeMismatch
 from ..errors import TagError, fault
 from .windows import count_windows
-from ..tags import MAX_RANK, align, axis_of, parse, replaced
-from ..tensor import Tensor, wrap
+from ..tags import MAX_RANK, align, axis_of, replaced
+from ..tensor import Tensor
 
 # %% ../../nbs/23a_convolution.ipynb #7ec89725
 PIECE = 1 << 20     # numbers of a matrix of windows that exist at a time
@@ -331,39 +331,3 @@ def conv_transpose1d(x:Tensor,          # an axis to spread out, one with channe
         return kernels.matmul(v.T, spread(g)).reshape(c, taps, outs).transpose(np.argsort((i, k, o)))
     def for_bias(g): return kernels.column_sum(_as_signals(g.transpose(order)).reshape(-1, outs))
     return _from_signals(y, lead, length, order), tags, (for_x, for_w, for_bias)
-
-# %% ../../nbs/23a_convolution.ipynb #80cc9fe3
-_one = lambda tags, *sizes: Tensor(np.ones(sizes or (1,) * len(parse(tags)), 'f4'), tags)
-_x, _x2, _w, _v = _one('t c'), _one('t c', 1, 2), _one('k c o'), _one('c o k')
-_long = _one('k c o', 2, 1, 1)
-
-facts(conv_transpose1d, [
-          Sample('time=3 c=2', 'c=2 out=3 tap=2', 'time', 'tap', stride=2),
-          Sample('b=2 c=2 time=3', 'out=2 tap=4 c=2', 'time', 'tap', 'out=2', 2, 1, 1),
-          Sample('time=1 c=1', 'c=1 out=1 tap=3', 'time', 'tap', bias='out=1')],
-      [(InvalidShape, lambda f: f(_x, _v, 't', 'k', padding=1)),
-       (ShapeMismatch, lambda f: f(_x2, _v, 't', 'k')),
-       (ShapeMismatch, lambda f: f(_x, _v, 't', 'k', bias=_one('o', 2))),
-       (TagError, lambda f: f(_x, _v, 't', 'k', bias=_one('c')))],
-      torch='torch.nn.functional.conv_transpose1d')
-
-# %% ../../nbs/23a_convolution.ipynb #db714a88
-facts(conv1d, [
-          Sample('time=5 c=2', 'tap=2 c=2 out=3', 'time', 'tap'),
-          Sample('time=7 c=2', 'out=2 c=2 tap=3', 'time', 'tap', stride=2, padding=2, dilation=2),
-          Sample('b=2 c=4 time=4', 'tap=2 c=2 out=4', 'time', 'tap', groups=2, causal=True),
-          Sample('time=4 c=2', 'tap=2 part=1 out=4', 'time', 'tap', groups=2),
-          Sample('time=5 c=3', 'c=3 tap=2', 'time', 'tap', causal=True, dilation=2),
-          Sample('c=2 time=3', 'tap=2 c=2 out=1', 'time', 'tap', causal=True, state=[[1.], [2.]]),
-          Sample('time=5 c=2', 'c=2 tap=2', 'time', 'tap', stride=2, padding=1)],
-      [(InvalidShape, lambda f: f(_x, _long, 't', 'k')),
-       (ShapeMismatch, lambda f: f(_x2, _w, 't', 'k')),
-       (ShapeMismatch, lambda f: f(_x2, _w, 't', 'k', groups=2)),
-       (ShapeMismatch, lambda f: f(_x2, _one('c k', 2, 1), 't', 'k', groups=3)),
-       (TagError, lambda f: f(_x, _one('k i o'), 't', 'k')),
-       (TagError, lambda f: f(_x, _one('k c t'), 't', 'k')),
-       (OptionError, lambda f: f(_x, _w, 't', 'k', causal=True, padding=1)),
-       (OptionError, lambda f: f(_x, _w, 't', 'k', state=_x)),
-       (TagError, lambda f: f(_x, _w, 't', 'k', causal=True, state=_one('t d'))),
-       (InvalidDataLength, lambda f: f(_x, _long, 't', 'k', causal=True, state=_one('t c', 2, 1)))],
-      torch='torch.nn.functional.conv1d')

@@ -11,10 +11,10 @@ import itertools
 import numpy as np
 from .. import kernels
 from ..arguments import read_edges, read_offsets, read_place, read_tensors
-from ..autograd import Part, Sample, facts, op
+from ..autograd import Part, op
 from ..checks import axis, constant, rank, whole
-from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch
-from ..errors import TagError, UnsupportedGradient, fault
+from ..errors import DTypeError
+from ..errors import TagError, fault
 from .pointwise import as_number
 from .views import ALL, strided, writable_diagonal
 from ..tags import axis_of, locate, one_new, parse, without
@@ -241,51 +241,3 @@ def trace(x:Tensor,  # any tags
         writable_diagonal(full, i, j)[...] = g[..., None]
         return full
     return kernels.sum(d, (d.ndim - 1,)), without(x.tags, (x.tags[i], x.tags[j])), (rule,)
-
-# %% ../../nbs/15a_copies.ipynb #7eefe59c
-_one, _mat = Tensor([1.], 'd'), Tensor([[1.]], 'a b')
-facts(concat, [Sample(['row=2 col=3', 'row=1 col=3'], 'row'),
-               Sample(['row=2 col=1', 'row=2 col=3', 'row=2 col=2'], 'col')], torch='torch.cat',
-      mistakes=[(ShapeMismatch, lambda f: f([_mat, Tensor([[1., 2.]], 'a b')], 'a')),
-                (TagError, lambda f: f([_mat, _mat.T], 'a')),
-                (TagError, lambda f: f([_mat, _one], 'a')), (TagError, lambda f: f([_one], 'b')),
-                (DTypeError, lambda f: f([_one, Tensor([1], 'd')], 'd')),
-                (InvalidShape, lambda f: f([], 'a')), (OptionError, lambda f: f(_one, 'd'))])
-facts(stack, [Sample(['d=3', 'd=3'], 't'), Sample(['row=2 col=2'] * 3, 't', -1)],
-      [(TagError, lambda f: f([_one], 'd')),
-       (ShapeMismatch, lambda f: f([_one, Tensor([1., 2.], 'd')], 't')),
-       (IndexOutOfBounds, lambda f: f([_one], 't', 2))], torch='torch.stack')
-facts(repeat, [Sample('d=3', 'd', 2), Sample('row=2 col=3', 'row', 3), Sample('d=2', 'd', 1)],
-      torch='torch.Tensor.repeat')
-facts(pad, [Sample('d=3', 'd', 1, 2), Sample('row=2 col=3', 'row', 0, 1, 7.)],
-      [(DTypeError, lambda f: f(Tensor([1], 'd'), 'd', 1, 0, .5)),
-       (DTypeError, lambda f: f(Tensor([True], 'd'), 'd', 1, 0, 1.))], torch='torch.nn.functional.pad')
-_cut = [(InvalidShape, lambda f: f(Tensor([[1.]], 'h w'), 'h', 'w', (-1, 0, 0, 0))),
-        (InvalidShape, lambda f: f(Tensor([[1.]], 'h w'), 'h', 'w', (1, 1)))]
-facts(constant_pad2d, [Sample('h=2 w=3', 'h', 'w', (1, 0, 0, 2), 5.),
-                       Sample('c=2 h=3 w=3', 'h', 'w', (-1, 1, 0, -1))], torch='torch.nn.ConstantPad2d',
-      mistakes=[*_cut, (DTypeError, lambda f: f(Tensor([[1]], 'h w'), 'h', 'w', 1, .5))])
-facts(zero_pad2d, [Sample('h=2 w=3', 'h', 'w', 1), Sample('w=3 h=2', 'h', 'w', (1, -1, 0, 1))], _cut,
-      torch='torch.nn.ZeroPad2d')
-
-# %% ../../nbs/15a_copies.ipynb #d572116d
-facts(flip, [Sample('d=3', 'd'), Sample('row=2 col=3', 'row col')],
-      [(TagError, lambda f: f(_one, 'e')), (TagError, lambda f: f(_one))], torch='torch.flip')
-facts(roll, [Sample('d=5', 'd', 2), Sample('row=2 col=3', 'col', -1), Sample('d=3', 'd', 30)],
-      torch='torch.roll')
-_row = Tensor([[1., 2.]], 'r c')
-_by = [(ShapeMismatch, lambda f: f(_row, 'c', [1, 2])),
-       (ShapeMismatch, lambda f: f(_row, 'c', Tensor([1, 2], 'r'))),
-       (DTypeError, lambda f: f(_row, 'c', [.5])),
-       (TagError, lambda f: f(_row, 'c', Tensor([1], 'c'))),
-       (UnsupportedGradient, lambda f: f(_row, 'c', Tensor([1.], 'r', requires_grad=True)))]
-facts(roll_by, [Sample('row=3 col=4', 'col', [0, 1, -2]), Sample('d=3', 'd', 1),
-                Sample('col=4 row=2', 'col', lambda: Tensor([1, 3], 'row'))], _by)
-facts(shift_by, [Sample('row=3 col=4', 'col', [0, 1, -2], 7.), Sample('d=3', 'd', -1),
-                 Sample('col=4 row=2', 'col', lambda: Tensor([1, 9], 'row'))],
-      [*_by, (DTypeError, lambda f: f(Tensor([1], 'd'), 'd', 1, .5))])
-facts(diag_embed, [Sample('d=3', 'd', 'row col'), Sample('t=2 d=3 s=2', 'd', 'd e')],
-      [(TagError, lambda f: f(_one, 'd', 'row')),
-       (TagError, lambda f: f(Tensor([[1.]], 't d'), 'd', 'row t'))], torch='torch.diag_embed')
-facts(diag, [Sample('d=3', 'row col')], [(TagError, lambda f: f(_one, 'row'))], torch='torch.diag')
-facts(trace, [Sample('i=3 k=3', 'i', 'k'), Sample('i=2 j=2 k=3', 'i', 'k')], torch='torch.trace')

@@ -9,7 +9,7 @@ __all__ = ['LEAST', 'PLANES', 'by_tiles', 'PreparedConv2d', 'prepare_conv2d', 'c
 import operator
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import constant, flag, no_gradient, rank, real, same_type, two, vector, whole
 from ..dtypes import SHORT
 from ..errors import DTypeError, GradientPreparedConv2dUnsupported, ShapeMismatch, TagError
@@ -217,36 +217,3 @@ def channel_affine(x:Tensor,      # any tags
         gx, gs, gb = kernels.channel_affine_back(along.rows(g), rows, s)
         return along.unrows(gx), gs, gb
     return along.unrows(kernels.channel_affine(rows, s, b)), x.tags, rules
-
-# %% ../../nbs/23b_images.ipynb #a1a8de7d
-_one = lambda tags, *sizes: Tensor(np.ones(sizes or (1,) * len(parse(tags)), 'f4'), tags)
-_picture, _filter = _one('h w c', 1, 1, 2), _one('o kh kw i', 1, 1, 1, 2)
-
-facts(prepare_conv2d, [Sample('o=2 kh=3 kw=3 c=2')],
-      [(DTypeError, lambda f: f(Tensor([[[[1]]]], 'o kh kw c')))])
-facts(conv2d, [
-          Sample('h=3 w=4 c=2', 'o=3 kh=2 kw=2 c=2'),
-          Sample('b=2 h=4 w=3 c=2', 'o=2 kh=3 kw=2 c=2', 'o=2', stride=(2, 1), padding=1),
-          Sample('h=3 w=3 c=4', 'o=4 kh=2 kw=2 c=2', groups=2),
-          Sample('h=3 w=3 c=2', 'o=4 kh=2 kw=2 c=1', bias='o=4', groups=2),
-          Sample('h=3 w=4 c=2', 'o=2 kh=3 kw=3 c=2', 'o=2', 1, 1, relu=True),
-          Sample('h=2 w=2 c=3', 'c=2 kh=1 kw=1 d=3')],
-      [(ShapeMismatch, lambda f: f(_picture, _one('o kh kw i'))),
-       (ShapeMismatch, lambda f: f(_picture, _filter, groups=2)),
-       (ShapeMismatch, lambda f: f(_picture, _one('o kh kw i', 1, 2, 1, 2))),
-       (ShapeMismatch, lambda f: f(_picture, _filter, _one('o', 2))),
-       (TagError, lambda f: f(_picture, _filter, _one('c'))),
-       (TagError, lambda f: f(_picture, _one('h kh kw i', 1, 1, 1, 2))),
-       (GradientPreparedConv2dUnsupported,
-        lambda f: f(Tensor(_picture, requires_grad=True), _filter.prepare_conv2d()))],
-      torch='torch.nn.functional.conv2d')
-
-# %% ../../nbs/23b_images.ipynb #78227c20
-_x, _c, _longer, _other = _one('t c'), _one('c'), _one('c', 2), _one('d')
-facts(prelu, [Sample('h=2 c=3', 'c=3'), Sample('c=2 t=3', 'c=2'), Sample('c=3', 'c=3')],
-      [(ShapeMismatch, lambda f: f(_x, _longer)), (TagError, lambda f: f(_x, _other)),
-       (DTypeError, lambda f: f(_x, Tensor(_c.data.astype('f8'), 'c')))],
-      torch='torch.nn.functional.prelu')
-facts(channel_affine, [Sample('h=2 c=3', 'c=3', 'c=3'), Sample('c=2 t=3', 'c=2', 'c=2')],
-      [(ShapeMismatch, lambda f: f(_x, _longer, _c)), (TagError, lambda f: f(_x, _other, _c)),
-       (ShapeMismatch, lambda f: f(_x, _c, _longer)), (TagError, lambda f: f(_x, _c, _one('t')))])

@@ -11,11 +11,11 @@ __all__ = ['REDUCTION', 'SMOOTHING', 'LABELS', 'CLASSES', 'CHUNK', 'WEIGHT', 'PA
 import numpy as np
 from .. import kernels
 from ..arguments import check_places, read_labels
-from ..autograd import Sample, facts, mode, op
+from ..autograd import mode, op
 from ..checks import Check, agrees, axis, constant, flag, number, one_of, rank, real, same_axes
 from ..checks import same_type, size_clash, whole
-from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
-from ..errors import ShapeMismatch, TagError, fault
+from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape
+from ..errors import TagError, fault
 from ..kernels.losses import sure
 from .reductions import lanes
 from ..tags import align, name_of, renaming, union, unused, without
@@ -301,30 +301,6 @@ def linear_distill(x:Tensor,          # 'row d'
     total = losses[np.argsort(order)].sum(dtype='f8') * scale
     return a.dtype.type(total), (), _scale_later(gradients)
 
-# %% ../../nbs/19_losses.ipynb #72dccd0d
-_rows = [Sample('row=2 k=3', 'k', [0, 2]), Sample('row=2 k=3', 'k', [0, 2], reduction='none'),
-         Sample('k=3 row=2', 'k', [1, 1]),
-         Sample('a=2 k=3 b=2', 'k', [[0, 2], [1, 1]], reduction='sum')]
-_askew = [(ShapeMismatch, lambda f: f(Tensor([[[1., 2.]], [[1., 2.]]], 'row col k'), 'k', [[0, 1]]))]
-_torch = 'torch.nn.functional.{}'.format
-facts(nll_loss, _rows, _askew, _torch('nll_loss'))
-facts(cross_entropy, _rows + [Sample('row=3 k=3', 'k', [0, -7, 2], ignore_index=-7),
-                              Sample('row=2 k=3', 'k', [0, 2], label_smoothing=.2),
-                              Sample('k=4 row=3', 'k', [3, 1, 0], 1, 'none', .1)],
-      _askew, _torch('cross_entropy'))
-_operands = 'row=3 d=2', 'class=4 d=2'
-facts(linear_cross_entropy, [Sample(*_operands, [0, 3, 1]),
-                             Sample(*_operands, [0, -1, 1], -1, 'sum', .1),
-                             Sample('b=2 row=2 d=3', 'class=2 d=3', [[0, 1], [1, 1]], 0, 'none')])
-_x, _w = Tensor([[1., 2.]], 'row d'), Tensor([[1., 2.]], 'class d')
-_wrong = ((InvalidDataLength, [0], [0, 0], [.5]), (InvalidDataLength, [], [], []),
-          (IndexOutOfBounds, [1], [0], [.5]), (IndexOutOfBounds, [0], [1], [.5]),
-          (DTypeError, [0.], [0], [.5]))
-facts(linear_distill, [Sample(*_operands, [2, 0, 2, 2], [1, 3, 0, 1], [.5, .7, .2, .2]),
-                       Sample('row=2 d=3', 'class=2 d=3', [1], [0], [2.], 'sum', .5)],
-      [*[(kind, lambda f, told=told: f(_x, _w, *told)) for kind, *told in _wrong],
-       (TagError, lambda f: f(_x.select(row=0), _w, [0], [0], [.5]))])
-
 # %% ../../nbs/19_losses.ipynb #c43c555a
 _full = 'fl.full(x.tags, x.shape, value) has one value everywhere'
 PAIRED = [real('x'), same_axes('target', of='x', hint=_full), same_type('target', of='x'), REDUCTION]
@@ -447,23 +423,3 @@ def cosine_similarity(x:Tensor,      # any tags
         lengths = (x.norm(tag) * other.norm(tag)).maximum(least.to(x.dtype))
     y = x.dot(other, tag) / lengths
     return y.permute(*without(union(x.tags, other.tags), (tag,))) if y.ndim > 1 else y
-
-# %% ../../nbs/19_losses.ipynb #de786de1
-def _pairs(**kw):
-    "Samples of a prediction and its target, which `kw` says more about."
-    table, turned = 'row=2 col=3', 'col=3 row=2'
-    told = ((table, table, {}), (table, turned, dict(reduction='sum')),
-            (table, table, dict(reduction='none')), ('', '', {}))
-    return [Sample(x, t, **kw, **more) for x, t, more in told]
-
-_shares = _pairs(low=.1, high=.9)
-facts(mse_loss, _pairs(), torch=_torch('mse_loss'))
-facts(huber_loss, _pairs() + _pairs(delta=.5), torch=_torch('huber_loss'))
-facts(bce_loss, _shares + _pairs(from_logits=True), torch=_torch('binary_cross_entropy_with_logits'))
-facts(kl_div, _shares + _pairs(log_target=True), torch=_torch('kl_div'))
-_one = Tensor([1.], 'd')
-facts(cosine_similarity, [Sample('row=2 d=3', 'row=2 d=3', 'd', 1e-8),
-                          Sample('d=3 row=2', 'd=3 col=2', 'd', 1e-8),
-                          Sample('d=4', 'row=2 d=4', 'd', eps=10.)],
-      [(ShapeMismatch, lambda f: f(_one, Tensor([1., 2.], 'd'), 'd', 1e-8)),
-       (OptionError, lambda f: f(_one, _one, 'd'))], torch=_torch('cosine_similarity'))

@@ -11,9 +11,9 @@ __all__ = ['COMPARE', 'lt', 'le', 'gt', 'ge', 'eq', 'ne', 'COMPARABLE', 'logical
 import numpy as np
 from .. import kernels
 from ..arguments import new_sizes
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import axis, constant, logical, matches, mixed, one_of, whole
-from ..errors import DTypeError, InvalidShape, OptionError, TagError, fault
+from ..errors import DTypeError, TagError, fault
 from .pointwise import as_number
 from ..tags import locate, parse, without
 from ..tensor import Tensor, patch
@@ -266,34 +266,3 @@ def triangle(name, doc, bounds):
 
 tril = triangle('tril', "The lower triangle: 0 where col - row > offset.", lambda n: (None, n))
 triu = triangle('triu', "The upper triangle: 0 where col - row < offset.", lambda n: (n and -n, None))
-
-# %% ../../nbs/12_masks.ipynb #825357e2
-_x, _i, _m = Tensor([1., 2.], 'd'), Tensor([1, 2], 'd'), Tensor([True, False], 'd')
-_one, _two = Sample('row=2 col=3'), Sample('row=2 col=3', 'row=2 col=3')
-_mask = lambda: Tensor([[True, False, True], [False, False, True]], 'row col')
-def _torch(f): return f'torch.{f.__name__}'
-for f in map(globals().get, COMPARE):
-    facts(f, [_two, Sample('row=2 col=3', 0.), Sample('', '')], torch=_torch(f),
-          mistakes=[(DTypeError, lambda f: f(_x, _i)), (DTypeError, lambda f: f(_i, 1.5))])
-facts(compare, [Sample('row=2 col=3', 'lt', 'row=2 col=3'), Sample('d=3', 'ge', 0.)])
-for f in (logical_and, logical_or, logical_xor):
-    facts(f, [_two, Sample(lambda: _m, lambda: Tensor([True, True], 'd'))],
-          [(DTypeError, lambda f: f(_m, True))], _torch(f))
-facts(logical_not, [_one, Sample(lambda: _m)], torch='torch.logical_not')
-facts(where, [Sample('row=2 col=3', _mask, 'row=2 col=3'),
-              Sample('d=3', lambda: Tensor([True, False, True], 'd'), 5.)],
-      [(DTypeError, lambda f: f(_x, _m, _i))], 'torch.where')
-facts(masked_fill, [Sample('row=2 col=3', _mask, 0.)],
-      [(DTypeError, lambda f: f(_i, _m, .5))], 'torch.masked_fill')
-for f in (isnan, isinf, isfinite): facts(f, [_one], [(OptionError, lambda f: f(_x, 0))], _torch(f))
-_along = [Sample('row=2 col=3', 'col'), Sample('a=2 b=3 c=2', 'a c'), _one,
-          Sample(lambda: Tensor([[True, False]], 'row col'), 'row')]
-for f in (any, all): facts(f, _along, [(TagError, lambda f: f(_m, 'e'))], _torch(f))
-facts(band_mask, [Sample('q k', q=3, k=4), Sample('q k', (2, 5), lower=1, upper=None)],
-      [(TagError, lambda f: f('q', q=3)), (InvalidShape, lambda f: f('q k', q=3)),
-       (OptionError, lambda f: f('q k', q=3, k=3, r=1))])
-_twice = [(TagError, lambda f: f(Tensor([[1.]], 'row col'), 'row', 'row'))]
-facts(band_part, [Sample('row=3 col=4', 'row', 'col', 1, 0), Sample('col=3 row=4', 'row', 'col', 1, 1),
-                  Sample('a=2 row=3 b=2 col=3', 'row', 'col', None, 1)], _twice)
-_corner = [Sample('row=3 col=4', 'row', 'col'), Sample('col=3 b=2 row=3', 'row', 'col', -1)]
-for f in (tril, triu): facts(f, _corner, _twice, _torch(f))

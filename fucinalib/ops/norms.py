@@ -9,12 +9,12 @@ __all__ = ['EPS', 'EPS_FIRST', 'rms_norm', 'layer_norm', 'standardize', 'group_n
 import numpy as np
 from .. import kernels
 from ..arguments import read_rope
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import axis, count, last, like, number, one_of, rank, real, together
 from ..checks import vector, whole
 from ..errors import InvalidShape, fault
 from .reductions import lanes
-from ..tags import axis_of, name_of
+from ..tags import axis_of
 from ..tensor import Tensor
 
 # %% ../../nbs/20_norms.ipynb #38d1dbb0
@@ -177,21 +177,3 @@ def snake(x:Tensor,      # two axes, channels last
     def rules(g):
         return g * (1 + b * a * s2), kernels.column_sum(g * b * v * s2), kernels.column_sum(g * s * s)
     return v + b * s * s, x.tags, rules
-
-# %% ../../nbs/20_norms.ipynb #7b2d48ac
-_x, _torch = 'row=2 d=3', 'torch.nn.functional.{}'.format
-_rows = [Sample(_x, 'd'), Sample('d=4 row=2', 'd')]
-facts(rms_norm, [*_rows, Sample(_x, 'd', weight='d=3'), Sample(_x, 'd', weight='d=3', residual=_x)],
-      torch=_torch('rms_norm'))
-facts(layer_norm, [*_rows, Sample('row=3 d=3', 'd', weight='d=3', bias='d=3')],
-      torch=_torch('layer_norm'))
-facts(standardize, [Sample('row=2 d=4', 'd'), Sample('row=2 d=4', 'd', 1, .1),
-                    Sample('row=2 d=4', 'd', 0, .1, 'inside_sqrt'),
-                    Sample('row=2 d=5', 'd', valid_len=3), Sample('d=4 row=2', 'd', valid_len=0)])
-_both = dict(weight='channel=2', bias='channel=2')
-facts(group_norm, torch=_torch('group_norm'), samples=[
-    Sample('time=3 channel=4', 'channel', 2), Sample('time=2 channel=2', 'channel', 1, **_both),
-    Sample('time=3 channel=2', 'channel', 2, weight='channel=2')],
-    mistakes=[(InvalidShape, lambda f: f(Tensor([[1., 2., 3.]], 'time channel'), 'channel', 2))])
-facts(l2_normalize, [_rows[0], Sample('d=3 row=2', 'd', eps=.5)], torch=_torch('normalize'))
-facts(snake, [Sample('time=3 channel=2', 'channel', alpha='channel=2', inv_b='channel=2')])

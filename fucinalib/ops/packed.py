@@ -9,11 +9,11 @@ __all__ = ['BLOCK', 'matmul', 'PackedWeight', 'check', 'refuse_graph', 'dot_from
 from html import escape
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import agrees, constant, flag, last, new_axis, no_gradient, rank
 from ..checks import real, same_type, single
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError
-from ..errors import GradientPackedMatmulUnsupported, GradientQuantizedMatmulUnsupported
+from ..errors import GradientPackedMatmulUnsupported
 from ..errors import TernaryContractDimNotBlockAligned, UnsupportedView, did_you_mean, fault
 from ..show import STYLE, chip
 from ..tags import parse, renaming
@@ -218,45 +218,3 @@ def dot_ternary(x:Tensor,  # its last axis is summed over
     def for_x(g): return _product(g * d, t)
     def for_w(g): return _product(g.reshape(-1, g.shape[-1]).T, rows)
     return y.reshape(x.shape[:-1] + y.shape[-1:]), x.tags[:-1] + (out,), (for_x, for_w)
-
-# %% ../../nbs/25_packed.ipynb #b25c0e04
-def _ones(tags, *sizes, **how): return Tensor(np.ones(sizes, 'f4'), tags, **how)
-facts(matmul, [Sample('m=2 k=3', 'k=3 n=2', 'm n'), Sample('b=2 m=2 k=3', 'k=3 n=2', 'b m n'),
-               Sample('m=2 k=3', 'b=2 h=1 k=3 n=2', 'b h m n'),
-               Sample('b=2 m=1 k=2', 'b=1 k=2 n=2', 'b m n'),
-               Sample('m=2 k=3', 'n=2 k=3', 'm n', transpose_b=True),
-               Sample('b=2 k=3 m=2', 'b=2 k=3 n=2', 'b m n', transpose_a=True),
-               Sample('b=2 k=3 m=2', 'n=2 k=3', 'b m n', transpose_a=True, transpose_b=True)],
-      [(ShapeMismatch, lambda f: f(_ones('m k', 1, 2), _ones('k n', 1, 3), 'm n')),
-       (ShapeMismatch, lambda f: f(_ones('b m k', 2, 1, 1), _ones('b k n', 3, 1, 1), 'b m n')),
-       (TagError, lambda f: f(_ones('m k', 1, 1), _ones('k n', 1, 1), 'm')),
-       (OptionError, lambda f: f(_ones('k m', 1, 1), _ones('k n', 1, 1), 'm n', transpose_a=True))],
-      torch='torch.matmul')
-
-def _drawn(tags, *sizes, seed=0, **how):
-    return lambda: Tensor(np.random.default_rng(seed).uniform(-1, 1, sizes), tags, **how)
-_x, _w = _drawn('t in', 2, 256, requires_grad=True), _drawn('out in', 3, 256, seed=1)
-_short, _long = [(_ones('t in', 1, n), _ones('out in', 1, m)) for n, m in ((2, 2), (256, 512))]
-facts(dot_ternary, [Sample(_x, _w, 'in')],
-      [(TernaryContractDimNotBlockAligned, lambda f: f(*_short, 'in')),
-       (ShapeMismatch, lambda f: f(*_long, 'in')),
-       (TagError, lambda f: f(*[_ones('out in', 2, 256)] * 2, 'in'))])
-
-# %% ../../nbs/25_packed.ipynb #b25c0e06
-_row, _weight, _norm = _ones('row in', 1, 32), _ones('out in', 1, 32), Tensor([1.] * 32, 'd')
-_asks = Tensor(_row, requires_grad=True)
-facts(pack, [Sample('out=3 in=4')], [
-    (UnsupportedView, lambda f: f(_ones('in out', 2, 2).permute('out in'))),
-    (DTypeError, lambda f: f(_weight.to('i64'))), (DTypeError, lambda f: f(_weight.to('q5_0'))),
-    (OptionError, lambda f: f(_weight, 'q8_0x4')),
-    (OptionError, lambda f: f(_weight.to('q8_0'), 'q4_kx8')),
-    (GradientPackedMatmulUnsupported, lambda f: _asks.dot(f(_weight), 'in')),
-    (ShapeMismatch, lambda f: _ones('row in', 1, 2).dot(f(_weight), 'in')),
-    (TagError, lambda f: _row.select(row=0).dot(f(_weight), 'in')),
-    (TagError, lambda f: _row.permute('in row').dot(f(_weight), 'in')),
-    (OptionError, lambda f: _row.dot(f(_weight), 'in', rms_norm=(_norm.rename('in'), 1e-6))),
-    (GradientQuantizedMatmulUnsupported, lambda f: _asks.dot(f(_weight.to('q8_0')), 'in')),
-    (GradientQuantizedMatmulUnsupported, lambda f: _gated(f(_weight.to('q8_0')), _asks)),
-    (OptionError, lambda f: _gated(f(_weight.to('q5_0'), 'i8x4'), _row)),
-    (TagError, lambda f: _row.dot(f(_weight.to('q8_0')), 'in', rms_norm=(_norm, 1e-6)))])
-def _gated(packed, gate): return _row.dot(packed, 'in', gate=('geglu_quant', gate))

@@ -11,9 +11,9 @@ from math import prod as product
 from typing import NamedTuple
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import constant, logical, real, same_axes, shown, whole
-from ..errors import OptionError, TagError, fault
+from ..errors import OptionError, fault
 from ..kernels import reductions as blocks
 from ..kernels.masked import masked_sum_columns
 from .pointwise import as_number
@@ -306,20 +306,3 @@ def _masked_mean(x, axes, left, mask, empty):
     kind = x.data.dtype if x.data.dtype.kind == 'f' else np.dtype('f4')
     def rule(g): return l.unsee(along('masked_spread', m, (l.part(g) / count).astype(kind)))
     return l.join(_fill(np.asarray(s / count, kind), count == 0, empty)), left, (rule,)
-
-# %% ../../nbs/13_reductions.ipynb #74505c72
-_shapes = [Sample('row=2 col=3', 'col'), Sample('row=2 col=3', 'row'), Sample('a=2 b=3 c=2', 'a c'),
-           Sample('a=2 b=3 c=2', 'c', 'b'), Sample('row=2 col=3'), Sample('row=1 col=1', 'row'),
-           Sample('')]
-_some = lambda: Tensor(np.array([[True, False, True], [False, True, True]]), 'row col')
-_masked = [Sample('row=2 col=3', 'col', mask=_some), Sample('row=2 col=3', 'row', mask=_some, empty=0.),
-           Sample('row=2 col=3', mask=_some)]
-_wrong = [(TagError, lambda f: f(Tensor([[1., 2.]], 'row col'), 'cols'))]
-_alone = [(OptionError, lambda f: f(Tensor([1., 2.], 'd'), empty=0.))]
-for f in (sum, mean, max, min):
-    facts(f, _shapes + _masked, _wrong + _alone, torch=f'torch.{f.__name__}')
-for f in (var, std):
-    facts(f, _shapes[:-2] + [Sample('row=2 col=3', 'col', ddof=1)], _wrong, torch=f'torch.{f.__name__}')
-facts(prod, _shapes, _wrong, torch='torch.prod')
-facts(norm, [Sample(*s.args, ord=o) for s in _shapes[:5] for o in (1, 2, 'inf')],
-      [*_wrong, (OptionError, lambda f: f(Tensor([1., 2.], 'd'), ord=3))], 'torch.linalg.vector_norm')

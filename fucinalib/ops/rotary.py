@@ -12,11 +12,10 @@ from functools import lru_cache
 from numbers import Real
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import axis, constant, flag, is_whole, no_gradient, number, one_of, real, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
 from ..errors import ShapeMismatch, TagError, brief, fault, named
-from .norms import rms_norm
 from ..tags import axis_of
 from ..tensor import Tensor, wrap
 
@@ -246,33 +245,3 @@ def yarn_inv_freqs(dim,                 # how many features turn, an even number
         ramp = np.clip((i - low) / max(high - low, .001), 0, 1)
         speed = speed / factor * ramp + speed * (1 - ramp)
     return speed, ('pair',), None
-
-# %% ../../nbs/21_rotary.ipynb #69188510
-facts(rope_table, [Sample([0, 1, 5], 4), Sample(AxisRange(3, -1), 6, 500., freq_factors=[1., 2., 8.])],
-      [(InvalidShape, lambda f: f([0, 1], 3)), (InvalidShape, lambda f: f(8, 4)),
-       (DTypeError, lambda f: f([.5], 4)), (OptionError, lambda f: f([0])),
-       (OptionError, lambda f: f([0], 2, freq_factors=[0.])),
-       (ShapeMismatch, lambda f: f([0], 4, freq_factors=[1.])),
-       (ShapeMismatch, lambda f: f([0], 6, inv_freqs=[1., .1])),
-       (OptionError, lambda f: f([0], 4, inv_freqs=[1., .1], freq_factors=[1., 1.]))])
-_part, _x = rope_table([0, 3, 1], 4), Tensor([[1., 2.]], 'seq d')
-facts(rope, [Sample('seq=3 d=4', 'seq', 'd', 10000.), Sample('d=4 b=2 seq=3', 'seq', 'd', _part),
-             Sample('seq=3 d=6', 'seq', 'd', 100., 'interleaved', positions=[-2, 7, 0]),
-             *[Sample('seq=3 d=6', 'seq', 'd', _part, mode=mode) for mode in MODES],
-             Sample('b=2 seq=2 head=3 d=4', 'seq', 'd', _part, positions=[1, 3])],
-      [(InvalidShape, lambda f: f(Tensor([[1., 2., 3.]], 'seq d'), 'seq', 'd', 1e4)),
-       (InvalidShape, lambda f: f(_x, 'seq', 'd', rope_table([0], 4))),
-       (InvalidDataLength, lambda f: f(_x, 'seq', 'd', 1e4, positions=[0, 1])),
-       (InvalidDataLength, lambda f: f(_x, 'seq', 'd', rope_table([0, 1], 2))),
-       (IndexOutOfBounds, lambda f: f(_x, 'seq', 'd', rope_table([0, 1], 2), positions=[2])),
-       (OptionError, lambda f: f(_x, 'seq', 'd', None)),
-       (OptionError, lambda f: f(_x, 'seq', 'd', -1.))])
-facts(yarn_inv_freqs, [Sample(8), Sample(64, 10000., 4., 4096)],
-      [(InvalidShape, lambda f: f(3)), (InvalidShape, lambda f: f(0))])
-_short = lambda: ('row', rope_table([0, 5], 4))      # a norm turns its result by the rope of this chapter
-facts(rms_norm, [*rms_norm.op.samples, Sample('row=2 d=4', 'd', weight='d=4', rope=_short)],
-      [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'row d'), 'd', rope=_short())),
-       (InvalidShape, lambda f: f(Tensor([[1.]], 'row d'), 'd', rope=_short())),
-       (OptionError, lambda f: f(Tensor([[1., 2.]], 'row d'), 'd', rope=10000.)),
-       (OptionError, lambda f: f(_x, 'd', rope=('seq', _short()[1]), residual=_x)),
-       (TagError, lambda f: f(Tensor([[1., 2.]], 'row d'), 'd', rope=('seq', _short()[1])))])

@@ -10,7 +10,7 @@ import operator
 from collections import namedtuple
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import axis, constant, count, flag, last, new_axis, real, whole
 from ..errors import InvalidShape, fault
 from ..gradients import custom_vjp
@@ -174,22 +174,3 @@ def router_topk(x:Tensor,                  # scores of two axes
     shares = np.take_along_axis(e, places, 1) / e.sum(1, keepdims=True)
     if normalize_selected: shares = shares / shares.sum(1, keepdims=True)
     return Routes(wrap(places, x.tags), wrap(shares, x.tags))
-
-# %% ../../nbs/17_selection.ipynb #c08b4c9b
-for f in (argmax, argmin):
-    facts(f, [Sample('row=2 col=3', 'col'), Sample('row=2 col=3', 'row')], torch=f'torch.{f.__name__}')
-for f in (sort, argsort):
-    facts(f, [Sample('row=2 col=4', 'col'), Sample('row=3 col=2', 'row', descending=True)],
-          torch=f'torch.{f.__name__}')
-facts(topk, [Sample('row=2 col=4', 'col', 2), Sample('row=4 col=2', 'row', 3, 'best')],
-      torch='torch.topk')
-facts(multinomial,
-      [Sample(lambda: Tensor([[1., 2., 3.], [0., 1., 0.]], 'row class'), 'class', 'draw', 2, seed=1),
-       Sample('class=3', 'class', 'draw', 3, replacement=False, low=.5)],
-      torch='torch.multinomial', mistakes=[
-          (InvalidShape, lambda f: f(Tensor([-1.], 'd'), 'd', 'draw', 1)),
-          (InvalidShape, lambda f: f(Tensor([0.], 'd'), 'd', 'draw', 1)),
-          (InvalidShape, lambda f: f(Tensor([1., np.nan], 'd'), 'd', 'draw', 1)),
-          (InvalidShape, lambda f: f(Tensor([1., np.inf], 'd'), 'd', 'draw', 1)),
-          (InvalidShape, lambda f: f(Tensor([1., 0.], 'd'), 'd', 'draw', 2, replacement=False))])
-facts(router_topk, [Sample('row=2 expert=4', 'expert', 2)])

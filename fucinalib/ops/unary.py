@@ -4,15 +4,15 @@
 
 # %% auto #0
 __all__ = ['exp', 'log', 'log1p', 'sqrt', 'rsqrt', 'reciprocal', 'abs', 'sign', 'floor', 'ceil', 'round', 'sigmoid', 'softplus',
-           'silu', 'elu', 'GELU', 'quick_gelu', 'sin', 'cos', 'FORMS', 'ANY', 'POSITIVE', 'relu', 'leaky_relu', 'bend',
-           'square', 'neg', 'flat', 'clamp', 'tanh', 'gelu', 'softcap', 'named_functions', 'unary', 'dropout']
+           'silu', 'elu', 'GELU', 'quick_gelu', 'sin', 'cos', 'FORMS', 'relu', 'leaky_relu', 'bend', 'square', 'neg',
+           'flat', 'clamp', 'tanh', 'gelu', 'softcap', 'named_functions', 'unary', 'dropout']
 
 # %% ../../nbs/11_unary.ipynb #4a81f12d
 import math
 from functools import partial
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op, registry
+from ..autograd import op, registry
 from ..checks import number, numeric, one_of, real
 from ..errors import InvalidShape, OptionError, brief, did_you_mean, fault
 from .construction import bits64, clean
@@ -223,26 +223,3 @@ def dropout(x:Tensor,  # any tags, real numbers
     p = float(np.float32(p))
     args = clean(seed), bits64(math.ceil((1 - p) * 2**53)), 1 / (1 - p)
     return kernels.dropout(x.data, *args), x.tags, (lambda g: kernels.dropout(g, *args),)
-
-# %% ../../nbs/11_unary.ipynb #6dc001c1
-ANY, POSITIVE = [Sample('row=2 col=3'), Sample('')], [Sample('row=2 col=3', low=.5), Sample('', low=.5)]
-for f in (relu, exp, square, abs, neg, sign, floor, ceil, round, sigmoid, sin, cos):
-    facts(f, ANY, torch=f'torch.{f.__name__}')
-for f in (log, sqrt, rsqrt, reciprocal): facts(f, POSITIVE, torch=f'torch.{f.__name__}')
-for f in (softplus, silu, elu): facts(f, ANY, torch=f'torch.nn.functional.{f.__name__}')
-facts(quick_gelu, ANY)
-facts(log1p, [Sample('row=2 col=3', low=-.5)], torch='torch.log1p')
-facts(leaky_relu, [Sample('row=2 col=3', .1), Sample('d=4', -.5)],
-      torch='torch.nn.functional.leaky_relu')
-facts(clamp, [Sample('row=2 col=3', -1., 1.), Sample('d=4', min=0.), Sample('d=4', max=.5)],
-      torch='torch.clamp',
-      mistakes=[(InvalidShape, lambda f: f(Tensor([1.], 'd'), 2., 1.)),
-                (OptionError, lambda f: f(Tensor([1.], 'd')))])
-facts(tanh, ANY + [Sample('row=2 col=3', 'fast')], torch='torch.tanh')
-facts(gelu, ANY + [Sample('row=2 col=3', 'tanh')], torch='torch.nn.functional.gelu')
-facts(softcap, [Sample('row=2 col=3', 1.5), Sample('d=4', 30)])
-facts(unary, [Sample('d=3', 'tanh'), Sample('d=3', 'gelu_tanh')],
-      mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), 'rleu'))])
-facts(dropout, [Sample('row=2 col=3', .5, 7), Sample('d=4', 0., 1)],
-      torch='torch.nn.functional.dropout',
-      mistakes=[(OptionError, lambda f: f(Tensor([1.], 'd'), .5, None))])

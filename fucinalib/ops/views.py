@@ -14,10 +14,10 @@ from functools import lru_cache
 from math import prod
 from ..arguments import check_all_named, factor_sizes, read_index, read_place, read_range
 from ..arguments import read_span, read_walk, read_where, stretched_sizes
-from ..autograd import Part, Sample, facts, mode, op, record
+from ..autograd import Part, mode, op, record
 from ..checks import axis, whole
-from ..errors import IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
-from ..errors import ShapeMismatch, TagError, UnsupportedView, fault
+from ..errors import InvalidShape, OptionError
+from ..errors import ShapeMismatch, TagError, fault
 from ..kernels.copies import settle
 from ..misuse import no_assignment, no_merge, unnamed_index
 from .pointwise import fold_back
@@ -328,68 +328,3 @@ def _visits_once(shape, strides):
     "Whether a walk meets no place twice: each step is longer than all that the shorter ones reach."
     steps = sorted((abs(s), (n - 1) * abs(s)) for n, s in zip(shape, strides) if n > 1)
     return all(s > sum(e for _, e in steps[:k]) for k, (s, _) in enumerate(steps))
-
-# %% ../../nbs/15_views.ipynb #b3d70d40
-_v, _m = Tensor([1., 2.], 'd'), Tensor([[1., 2.], [3., 4.]], 'a b')
-facts(rename, [Sample('row=2 col=3', 'a b'), Sample('row=2 col=3', row='col', col='row')],
-      [(TagError, lambda f: f(_v, e='f')), (TagError, lambda f: f(_m, a='b')),
-       (TagError, lambda f: f(_v, 'a b')), (OptionError, lambda f: f(_v, 'a', d='b'))])
-facts(permute, [Sample('a=2 b=3 c=2', 'c a b'), Sample('row=2 col=3', 'row', 'col')],
-      [(TagError, lambda f: f(_m, 'b')), (TagError, lambda f: f(_m, 'b aa')),
-       (TagError, lambda f: f(_m, 1, 0))], torch='torch.permute')
-facts(insert_axis, [Sample('row=2 col=3', 'batch'), Sample('row=2 col=3', 'batch', -1)],
-      [(TagError, lambda f: f(_v, 'd')), (TagError, lambda f: f(_v, 'e f')),
-       (IndexOutOfBounds, lambda f: f(_v, 'e', 3))], torch='torch.unsqueeze')
-facts(squeeze, [Sample('row=2 one=1', 'one'), Sample('a=1 row=2 b=1', 'a b')],
-      [(InvalidShape, lambda f: f(_v, 'd')), (TagError, lambda f: f(_v, 'e')),
-       (TagError, lambda f: f(_v))], torch='torch.squeeze')
-facts(align_to, [Sample('row=2 col=3', 'col batch row')], [(TagError, lambda f: f(_m, 'a batch'))])
-facts(split, [Sample('t=2 d=6', 'd', 'head feat', (2, 3)), Sample('d=6', 'd', 'head d', head=3)],
-      [(InvalidShape, lambda f: f(_v, 'd', 'p q', (2, 2))), (InvalidShape, lambda f: f(_v, 'd', 'a b')),
-       (TagError, lambda f: f(_m, 'b', 'a c', (2, 1))), (TagError, lambda f: f(_v, 'd', '')),
-       (TagError, lambda f: f(_v, 'd', 'a b', c=1))], torch='torch.unflatten')
-facts(merge, [Sample('t=2 head=2 feat=3', 'd', 'head feat'), Sample('a=2 b=3', 'b', 'a b')],
-      [(UnsupportedView, lambda f: f(_m.T, 'd', 'b a')), (TagError, lambda f: f(_m, 'd', 'b a')),
-       (TagError, lambda f: f(_v, 'e')), (TagError, lambda f: f(_m, 'b', 'a'))], torch='torch.flatten')
-
-# %% ../../nbs/15_views.ipynb #7868b5e3
-for f, name in ((contiguous, 'torch.Tensor.contiguous'), (materialize, 'torch.clone')):
-    facts(f, [Sample('row=2 col=3'), Sample(lambda: _m.T)],
-          [(OptionError, lambda f: f(_v, dim=0))], name)
-facts(flatten, [Sample('t=2 d=3', 'flat'), Sample('', 'one')], [(TagError, lambda f: f(_v, 'a b'))],
-      torch='torch.flatten')
-facts(reshape, [Sample('t=2 d=6', 'a b', (4, 3)), Sample('t=2 d=6', 'a b', a=4)], torch='torch.reshape',
-      mistakes=[(InvalidShape, lambda f: f(_v, 'a b', (2, 2))), (TagError, lambda f: f(_v, 'a b', c=1)),
-                (TagError, lambda f: f(_m, 'b a', (2, 2)))])
-facts(broadcast_to, [Sample('col=3', 'row col', (2, 3)), Sample('row=1 col=3', 'col row', row=2)],
-      [(ShapeMismatch, lambda f: f(_v, 'd', (3,))), (TagError, lambda f: f(_v, 'e', (3,))),
-       (InvalidShape, lambda f: f(_v, 'e d')), (TagError, lambda f: f(_v, 'e d', f=2)),
-       (InvalidShape, lambda f: f(_v, 'e d', (2,))),
-       (InvalidShape, lambda f: f(_v, 'e d', (2, 2), e=2))], torch='torch.broadcast_to')
-facts(narrow, [Sample('d=4', 'd', 1, 2), Sample('row=3 col=2', 'row', 0, 1)],
-      [(IndexOutOfBounds, lambda f: f(_v, 'd', 1, 2)),
-       (IndexOutOfBounds, lambda f: f(_v, 'd', -1, 1))], torch='torch.narrow')
-
-# %% ../../nbs/15_views.ipynb #ef823ace
-_range = builtins.slice
-facts(select, [Sample('row=3 col=2', row=-1), Sample('row=3 col=2', 'row', 1),
-               Sample('a=2 b=3 c=2', a=1, c=0)],
-      [(IndexOutOfBounds, lambda f: f(_v, d=2)), (TagError, lambda f: f(_v, e=0)),
-       (OptionError, lambda f: f(_v, d=.5)), (TagError, lambda f: f(_v, 0))], torch='torch.select')
-facts(slice, [Sample('row=3 col=4', row=_range(1, None), col=_range(1, -1)),
-              Sample('d=5', d=(0, 5, 2))],
-      [(InvalidShape, lambda f: f(_v, d=(2, None))), (TagError, lambda f: f(_v, e=(0, 1))),
-       *[(InvalidShape, lambda f, n=n: f(_v, d=(None, None, n))) for n in (-1, 0)],
-       (OptionError, lambda f: f(_v, d=0)), (OptionError, lambda f: f(_v, d=(0, .5)))])
-facts(unbind, [Sample('t=2 d=3', 't'), Sample('t=3', 't')], torch='torch.unbind')
-facts(diagonal, [Sample('i=2 k=2 j=3', 'i', 'k', 'd'), Sample('i=2 k=3', 'i', 'k', 'i')],
-      [(TagError, lambda f: f(Tensor([[[1.]]], 'i k j'), 'i', 'k', 'j'))], torch='torch.diagonal')
-facts(view_with_strides, [Sample('d=5', 'window tap', (3, 3), (1, 1)),
-                          Sample('d=4', 'd', (4,), (-1,), 3),
-                          Sample('d=2', 'k d', (2, 2), (0, 1))], torch='torch.as_strided',
-      mistakes=[(InvalidDataLength, lambda f: f(_v, 'e', (3,), (1,))),
-                (InvalidDataLength, lambda f: f(_v, 'e', (2,), (-1,))),
-                (UnsupportedView, lambda f: f(_m.T, 'e', (3,), (1,))),
-                (InvalidShape, lambda f: f(_v, 'a b', (3,), (1,))),
-                (InvalidShape, lambda f: f(_v, 'a b', (3, 1), (1,))),
-                (InvalidShape, lambda f: f(_v, 'a', (0,), (1,)))])

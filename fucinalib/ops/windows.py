@@ -10,7 +10,7 @@ __all__ = ['image_rank', 'count_windows', 'both', 'geometry_of', 'as_images', 'a
 import operator
 import numpy as np
 from .. import kernels
-from ..autograd import Sample, facts, op
+from ..autograd import op
 from ..checks import rank, real, two
 from ..errors import InvalidShape, ShapeMismatch, TagError, fault
 from ..tags import MAX_RANK, parse
@@ -163,26 +163,3 @@ def upsample2x_nearest(x:Tensor,  # 'h w c', channels last; more axes in front p
     v, lead, h, w, c = as_images(x)
     def back(g): return as_pictures(kernels.doubled_back(_flat(g, c), c), lead, c)
     return as_pictures(kernels.doubled(v, c), lead, c), x.tags, (back,)
-
-# %% ../../nbs/23_windows.ipynb #b2ed4f55
-_one = lambda tags, *sizes: Tensor(np.ones(sizes or (1,) * len(parse(tags)), 'f4'), tags)
-
-facts(unfold, [Sample('h=3 w=4 c=2', 2), Sample('b=2 h=3 w=3 c=1', (2, 3), (2, 1), 1),
-               Sample('h=2 w=2 c=1', 1, 1, 0, 'place seen')],
-      [(InvalidShape, lambda f: f(_one('h w c'), 2)),
-       (TagError, lambda f: f(_one('h w c'), 1, 1, 0, 'patch')),
-       (TagError, lambda f: f(_one('b h w c'), 1, 1, 0, 'b elem'))], torch='torch.nn.functional.unfold')
-facts(fold, [Sample('patch=6 elem=8', (3, 4), 2), Sample('patch=4 elem=1', 2, 1),
-             Sample('b=2 patch=6 elem=6', (3, 3), (2, 3), (2, 1), 1)],
-      [(ShapeMismatch, lambda f: f(_one('patch elem', 2, 1), 1, 1)),
-       (ShapeMismatch, lambda f: f(_one('patch elem', 1, 3), 2, 2)),
-       (InvalidShape, lambda f: f(_one('patch elem'), 1, 2)),
-       (TagError, lambda f: f(_one('patch elem'), 1, 1, out='h w'))], torch='torch.nn.functional.fold')
-for _pool, _name in ((max_pool2d, 'max_pool2d'), (avg_pool2d, 'avg_pool2d')):
-    facts(_pool, [Sample('h=4 w=4 c=2', 2), Sample('b=2 h=4 w=5 c=1', 3, 2, 1),
-                  Sample('h=3 w=4 c=2', (2, 3), 1)],
-          [(InvalidShape, lambda f: f(_one('h w c'), 1, 1, 1)),
-           (ShapeMismatch, lambda f: f(_one('h w c'), 2))],
-          torch=f'torch.nn.functional.{_name}')
-facts(upsample2x_nearest, [Sample('h=2 w=3 c=2'), Sample('b=2 h=1 w=2 c=1')],
-      torch='torch.nn.functional.interpolate')
