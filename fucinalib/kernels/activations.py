@@ -2,7 +2,7 @@
 gradients: g is the gradient of the result y, the gradient of x comes out."""
 import functools
 import numpy as np
-from .forms import costly, one_pass, soft
+from .forms import one_pass, several, soft
 
 
 # soft steps; with e = exp(-|x|) nothing overflows on either side
@@ -18,7 +18,7 @@ def sigmoid(x):
     "1 / (1 + exp(-x))."
     return logistic(x)[0]
 
-@one_pass
+@several
 def sigmoid_backward(g, y):
     "g y (1 - y)."
     return np.multiply(g, np.multiply(y, 1 - y))
@@ -56,22 +56,22 @@ def softplus_backward(g, x):
     "g sigmoid(x)."
     return g * logistic(x)[0]
 
-@costly
+@one_pass       # NumPy's own vector code is as fast as ours
 def tanh(x):
     "The hyperbolic tangent."
     return np.tanh(x)
 
-@one_pass
+@several
 def tanh_backward(g, y):
     "g (1 - y**2)."
     return np.multiply(g, 1 - np.multiply(y, y))
 
-@soft
+@one_pass
 def softcap(x, cap):
     "cap tanh(x / cap)."
     return np.multiply(np.tanh(np.divide(x, cap)), cap)
 
-@one_pass
+@several
 def softcap_backward(g, y, cap):
     "g (1 - (y / cap)**2)."
     return np.multiply(g, 1 - np.square(np.divide(y, cap)))

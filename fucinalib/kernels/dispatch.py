@@ -226,6 +226,7 @@ def kernel(flat=False,      # the double sees 1-D arrays, all of one shape; numb
                             # and the first argument returns
            forms=(),        # a last operand of other shape: 'scalar', 'row', 'col' have kernels of
                             # their own, name_scalar and so on
+           alike=1,         # how many floors it takes where the last operand is a number or of the same shape
            replace=False,   # True puts it in the place of the kernel that has its name
           ):
     "Make the NumPy function a kernel of the same name."
@@ -238,6 +239,12 @@ def kernel(flat=False,      # the double sees 1-D arrays, all of one shape; numb
         @wraps(twin)
         def call(a, *rest):
             return run(a, *rest) if a.size >= k.floor or listening and k.pays(0) else twin(a, *rest)
+
+        @wraps(twin)
+        def call_alike(a, b):
+            least = k.floor if isinstance(b, ndarray) and a.shape != b.shape else k.floor * alike
+            return run(a, b) if a.size >= least or listening and k.pays(0) else twin(a, b)
+        if alike != 1: call = call_alike
         call.kernel, k.call = k, call
         return call
     return define

@@ -36,12 +36,25 @@ def by_pieces(f, outputs=1):
         return ys[0] if outputs == 1 else tuple(ys)
     return twin
 
-def value_by_value(floor): return lambda f: kernel(flat=True, floor=floor)(by_pieces(f))
+# floors: elements from which the double is faster, on one thread where it can be
 
-one_pass = value_by_value(1 << 14)      # NumPy makes one pass
-costly = value_by_value(1 << 11)        # more than a memory access per value
+def value_by_value(floor): return kernel(flat=True, floor=floor)
+
+one_pass = value_by_value(1 << 17)      # NumPy makes one pass as fast as memory is: only more threads are faster
+costly = value_by_value(1 << 15)        # one pass with more to compute, or two
+several = value_by_value(1 << 13)       # NumPy makes several passes, or goes number by number
 branching = value_by_value(1 << 10)     # NumPy makes a mask first
-soft = value_by_value(1 << 7)           # NumPy makes many passes
+
+def soft(f):
+    "NumPy makes many passes."
+    return kernel(flat=True, floor=1 << 7)(by_pieces(f))
+
+def has_vector_code(ufunc):
+    "Whether NumPy computes a ufunc of f32 several numbers at a time on this processor, as far as it says."
+    try: from numpy.lib.introspect import opt_func_info
+    except ImportError: return False        # before NumPy 2.2
+    ways = opt_func_info(func_name=f'^{ufunc}$', signature='float32').get(ufunc, {}).values()
+    return any(way['current'] and not way['current'].startswith('baseline') for way in ways)
 
 def two(g, *rest): return [(g.shape, g.dtype)] * 2
 
@@ -80,7 +93,7 @@ BESIDE = dict(scalar=(scalar, 'x', 's'), row=(row, 'x', 'row'), col=(col, 'x[i]'
 
 def with_forms(name, f, doc, forms=('scalar', 'row', 'col')):
     "The kernel `name` of a ufunc, and one for each form of its last operand; `doc` has {} for both operands."
-    as_kernel(whole(f), name, doc.format('a', 'b'), flat=True, forms=forms)
+    as_kernel(whole(f), name, doc.format('a', 'b'), flat=True, forms=forms, alike=4)
     for form in forms:
         make, a, b = BESIDE[form]
         as_kernel(make(f), f'{name}_{form}', doc.format(a, b), flat=form == 'scalar')

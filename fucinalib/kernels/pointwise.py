@@ -1,7 +1,8 @@
 """Arithmetic element by element, and its gradients."""
+import math
 import numpy as np
 from .dispatch import kernel
-from .forms import two, with_forms
+from .forms import has_vector_code, two, with_forms
 
 
 # each in four kernels: `add` of two arrays, `add_scalar`, `add_row`, `add_col`
@@ -14,12 +15,15 @@ with_forms('maximum', np.maximum, 'The larger of {} and {}; NaN in either gives 
 with_forms('minimum', np.minimum, 'The smaller of {} and {}; NaN in either gives NaN.', ('scalar',))
 
 
-@kernel(flat=True, forms=('scalar',))
+# the doubles take powers one by one, as C does: with vector code of its own NumPy is faster at every size
+POWERS = math.inf if has_vector_code('power') else 1 << 15
+
+@kernel(flat=True, floor=POWERS, forms=('scalar',))
 def pow(a, b):
     "a ** b by the rules of C: 0 ** 0 is 1, a negative base with a fractional exponent NaN."
     return np.power(a, b) if isinstance(b, np.ndarray) else pow_scalar.kernel.twin(a, b)
 
-@kernel(flat=True)
+@kernel(flat=True, floor=POWERS)
 def pow_scalar(x, s):
     "x ** s; where s is a half, the square root."
     if s == 2: return np.multiply(x, x)
@@ -37,7 +41,7 @@ def add_scaled_(x, y, alpha):
     np.add(x, y if alpha == 1 else np.multiply(y, alpha), out=x)
     return x
 
-@kernel(flat=True, inplace=(0,))
+@kernel(flat=True, floor=1 << 17, inplace=(0,))
 def mul_scalar_(x, s):
     "x *= s."
     return np.multiply(x, s, out=x)
@@ -63,7 +67,7 @@ def minimum_backward(g, a, b):
     "Gradients for both: g to the smaller one, half to each at a tie, none where either is NaN."
     return maximum_backward.kernel.twin(g, b, a)
 
-@kernel(flat=True, out=two)
+@kernel(flat=True, floor=POWERS, out=two)
 def pow_backward(g, a, b, y):
     """Gradients of y = a ** b for both.
 
@@ -72,7 +76,7 @@ def pow_backward(g, a, b, y):
     return (np.where(b == 0, none, g * (b * np.power(a, b - g.dtype.type(1)))),
             np.where((a == 0) & (b >= 0), none, g * (y * np.log(a))))
 
-@kernel(flat=True)
+@kernel(flat=True, floor=POWERS)
 def pow_scalar_backward(g, x, s):
     "Gradient of x ** s for x: g s x**(s-1), zero for s = 0."
     if s == 0: return np.zeros(g.shape, g.dtype)

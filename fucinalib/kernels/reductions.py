@@ -49,7 +49,7 @@ def smallest(x):
     return extremum(x, 1, np.fmin.reduce)
 
 
-@along('spread_{}_', inplace=(0,))
+@along('spread_{}_', floor=1 << 16, inplace=(0,))
 def repeat(y, g):
     "g repeated along {} into y: the way back of a sum."
     y[...] = g[:, None]

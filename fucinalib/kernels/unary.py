@@ -2,7 +2,7 @@
 g is the gradient of the result y, the gradient of x comes out. What is made of an exponential is in activations."""
 import numpy as np
 from .dispatch import kernel
-from .forms import branching, costly, one_pass, pieces
+from .forms import branching, costly, one_pass, pieces, several
 from .random import bits, counters
 
 
@@ -18,7 +18,7 @@ def log(x):
     "The natural logarithm; -inf at 0, NaN below."
     return np.log(x)
 
-@costly
+@several
 def log1p(x):
     "log(1 + x), exact for small x."
     return np.log1p(x)
@@ -28,37 +28,37 @@ def log1p_backward(g, x):
     "g / (1 + x)."
     return np.divide(g, 1 + x)
 
-@one_pass
+@several
 def sqrt(x):
     "The square root; NaN below 0."
     return np.sqrt(x)
 
-@one_pass
+@costly
 def sqrt_backward(g, y):
     "g / (2 y)."
     return np.divide(np.multiply(g, .5), y)
 
-@costly
+@several
 def rsqrt(x):
     "1 / sqrt(x)."
     return np.divide(1, np.sqrt(x))
 
-@costly
+@several
 def rsqrt_backward(g, x):
     "-g / (2 x sqrt(x))."
     return np.divide(np.multiply(g, -.5), np.multiply(x, np.sqrt(x)))
 
-@one_pass
+@costly
 def reciprocal(x):
     "1 / x."
     return np.divide(1, x)
 
-@one_pass
+@several
 def reciprocal_backward(g, y):
     "-g y**2."
     return np.negative(np.multiply(g, np.multiply(y, y)))
 
-@one_pass
+@costly
 def square_backward(g, x):
     "2 g x."
     return np.multiply(g, np.multiply(x, 2))
@@ -86,7 +86,7 @@ def cos_backward(g, x):
 
 # kinks and steps; these take integers too
 
-@one_pass
+@several
 def relu(x):
     "The larger of x and 0; NaN stays."
     return np.maximum(x, x.dtype.type(0))
@@ -106,7 +106,7 @@ def leaky_relu_backward(g, x, slope):
     "g above 0, slope g elsewhere."
     return np.where(x > 0, g, np.multiply(g, g.dtype.type(slope)))
 
-@one_pass
+@several
 def clamp(x, low, high):
     "x moved into [low, high]; NaN stays."
     return np.clip(x, x.dtype.type(low), x.dtype.type(high))
@@ -121,7 +121,7 @@ def abs(x):
     "The distance from 0."
     return np.abs(x)
 
-@one_pass
+@several
 def abs_backward(g, x):
     "g with the sign of x, 0 at 0."
     return np.multiply(g, np.sign(x))
