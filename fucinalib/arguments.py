@@ -22,14 +22,14 @@ MOST = 2**60        # values; no memory holds more
 
 def as_whole(n, name, least=None, kind=OptionError):
     "`n` as a Python int. An error of `kind` if it is not a whole number, InvalidShape if it is less than `least`."
-    try: whole = operator.index(None if isinstance(n, (bool, np.bool_)) else n)
-    except TypeError:
-        raise fault(kind, f'{name} is {brief(n)}, not a whole number',
-                    help=f'{name} is a whole number') from None
-    if least is not None and whole < least:
-        more = '; a tensor holds at least one value' if least == 1 else ''
-        raise fault(InvalidShape, f'{name} is {brief(whole)}', help=f'it must be at least {least}{more}')
-    return whole
+    if type(n) is not int:
+        try: n = operator.index(None if isinstance(n, (bool, np.bool_)) else n)
+        except TypeError:
+            raise fault(kind, f'{name} is {brief(n)}, not a whole number',
+                        help=f'{name} is a whole number') from None
+    if least is None or n >= least: return n
+    more = '; a tensor holds at least one value' if least == 1 else ''
+    raise fault(InvalidShape, f'{name} is {brief(n)}', help=f'it must be at least {least}{more}')
 
 
 def made_whole(name, value):
@@ -59,26 +59,30 @@ def new_sizes(tags,        # names of the axes of a tensor to be made: 'row col'
         if t in tags: continue
         raise fault(OptionError, f'there is no option {t!r}, nor an axis of that name', tags=' '.join(tags),
                     help=did_you_mean(t, (*tags, *options)))
-    if shape is not None and sizes:
+    if shape is None:
+        try: given = [sizes[t] for t in tags]
+        except KeyError as e: raise _size_missing(e.args[0], tags, sizes, options, more) from None
+    elif sizes:
         raise fault(InvalidShape, 'sizes given twice', shape=shape, sizes=say_sizes(sizes),
                     help=f'{{op}}({" ".join(tags)!r}, {shape!r}{more})')
-    given = _sizes_by_name(tags, sizes, options, more) if shape is None else read_sizes(tags, shape, {})
-    shape = tuple([as_whole(n, t, 1, InvalidShape) for t, n in zip(tags, given)])
+    else: given = shape if type(shape) is tuple and len(shape) == len(tags) else read_sizes(tags, shape, {})
+    shape = tuple(map(_as_size, given, tags))
     if prod(shape) < MOST: return tags, shape
     raise fault(InvalidShape, f'{prod(shape)} values', tags=' '.join(tags), shape=shape,
                 help='no memory holds them; make a size smaller')
 
 
-def _sizes_by_name(tags, sizes, options, more):
-    "The sizes `row=2, col=3` in the order of the tags."
-    missing = next((t for t in tags if t not in sizes), None)
-    if missing is None: return [sizes[t] for t in tags]
+def _as_size(n, tag): return n if type(n) is int and n > 0 else as_whole(n, tag, 1, InvalidShape)
+
+
+def _size_missing(missing, tags, sizes, options, more):
+    "The error for a tensor to be made without a size for the axis `missing`, with a call that names one."
     some = {t: sizes.get(t, n) for n, t in enumerate(tags, 2)}
     taken = {'tags', 'shape', *options}      # a tag called like an option has no form by name, nor has a word of Python
     names = not any(t in taken or iskeyword(t) for t in tags) and ('=' in more or not more)
     call = (say_sizes(some, ', ') if names else repr(tuple(some.values()))) + more
-    raise fault(InvalidShape, f'no size for {missing!r}', tags=' '.join(tags), sizes=say_sizes(sizes),
-                help=f'{{op}}({" ".join(tags)!r}, {call})')
+    return fault(InvalidShape, f'no size for {missing!r}', tags=' '.join(tags), sizes=say_sizes(sizes),
+                 help=f'{{op}}({" ".join(tags)!r}, {call})')
 
 
 def read_sizes(tags,      # names of the axes, parsed

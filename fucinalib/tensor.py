@@ -8,7 +8,7 @@ __all__ = ['ingest', 'Tensor', 'patch', 'wrap', 'param', 'copy_of', 'compact', '
 # %% ../nbs/02_tensor.ipynb #8687086b
 import numpy as np
 from . import show
-from .dtypes import as_dtype, dtype_of
+from .dtypes import as_dtype, by_np, dtype_of
 from .elsewhere import ALONG, LOOKS, REFLECTED, no_method, not_numpys
 from .errors import DTypeError, InvalidShape, NoFirstAxis, fault, named
 from .incoming import converted, filled, native, rank_fault, read_values, without_subclass
@@ -21,10 +21,12 @@ def ingest(data,        # number, nested list, ndarray or anything NumPy can rea
     """`data` as an array of one of our number types; shares memory with an ndarray that already fits.
     DTypeError, InvalidShape."""
     want = None if dtype is None else as_dtype(dtype).np
-    a = without_subclass(data) if isinstance(data, np.ndarray) else read_values(data, want)
-    a = native(a)
+    if type(data) is np.ndarray: a = data
+    else: a = without_subclass(data) if isinstance(data, np.ndarray) else read_values(data, want)
+    if a.dtype not in by_np or not a.dtype.isnative: a = native(a)
     if want is not None and a.dtype != want: a = converted(a, want)
-    return filled(a if a.flags.aligned else a.copy())
+    if not a.flags.aligned: a = a.copy()
+    return filled(a) if 0 in a.shape else a
 
 # %% ../nbs/02_tensor.ipynb #a682c97f
 class Tensor:

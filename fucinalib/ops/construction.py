@@ -26,9 +26,8 @@ from ..tags import parse
 from ..tensor import Tensor, ingest
 
 # %% ../../nbs/05_construction.ipynb #4940123e
-def _filled(tags, shape, sizes, value, dtype):
+def _filled(tags, shape, value, dtype):
     "The array and tags of a constant tensor; where the value is None, of memory as it is."
-    tags, shape = new_sizes(tags, shape, sizes, ['dtype'])
     kind = as_dtype(dtype).np
     if value is None: return np.empty(shape, kind), tags, None
     return np.full(shape, value, kind) if value else np.zeros(shape, kind), tags, None
@@ -41,7 +40,7 @@ def zeros(tags,         # names of the axes: 'row col'
           **sizes,      # sizes by name: row=2, col=3
          )->Tensor:
     "A tensor of zeros."
-    return _filled(tags, shape, sizes, 0, dtype)
+    return _filled(*new_sizes(tags, shape, sizes, ['dtype']), 0, dtype)
 
 # %% ../../nbs/05_construction.ipynb #5eabefdb
 def filler(name, value, doc):
@@ -52,7 +51,7 @@ def filler(name, value, doc):
              dtype='f32',  # number type
              **sizes,      # sizes by name: row=2, col=3
             )->Tensor:
-        return _filled(tags, shape, sizes, value, dtype)
+        return _filled(*new_sizes(tags, shape, sizes, ['dtype']), value, dtype)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return op('construction', attach=False, differentiable=False)(make)
@@ -90,7 +89,7 @@ def filler_like(name, value, doc):
     def make(x:Tensor,    # gives tags, sizes and number type
              dtype=None,  # another number type
             )->Tensor:
-        return _filled(x.tags, x.shape, {}, value, dtype or x.dtype)
+        return _filled(x.tags, x.data.shape, value, dtype or x.dtype)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return op('construction', differentiable=False)(make)
@@ -262,7 +261,8 @@ def at(seed,   # a whole number, taken modulo 2**64
 
 def clean(seed):
     "`seed` as 64 bits in an np.int64; None gets the next one of the process."
-    return bits64(next_seed() if seed is None else as_whole(seed, 'seed'))
+    if type(seed) is not int: seed = next_seed() if seed is None else as_whole(seed, 'seed')
+    return bits64(seed)
 
 def bits64(n): return np.uint64(n & 0xFFFFFFFFFFFFFFFF).view('i8')
 
