@@ -28,9 +28,10 @@ facts(rope, [Sample('seq=3 d=4', 'seq', 'd', 10000.), Sample('d=4 b=2 seq=3', 's
        (IndexOutOfBounds, lambda f: f(_x, 'seq', 'd', rope_table([0, 1], 2), positions=[2])),
        (OptionError, lambda f: f(_x, 'seq', 'd', None)),
        (OptionError, lambda f: f(_x, 'seq', 'd', -1.))])
+
 facts(yarn_inv_freqs, [Sample(8), Sample(64, 10000., 4., 4096)],
       [(InvalidShape, lambda f: f(3)), (InvalidShape, lambda f: f(0))])
-_short = lambda: ('row', rope_table([0, 5], 4))      # a norm turns its result by the rope of this chapter
+_short = lambda: ('row', rope_table([0, 5], 4))
 facts(rms_norm, [*rms_norm.op.samples, Sample('row=2 d=4', 'd', weight='d=4', rope=_short)],
       [(ShapeMismatch, lambda f: f(Tensor([[1., 2.]], 'row d'), 'd', rope=_short())),
        (InvalidShape, lambda f: f(Tensor([[1.]], 'row d'), 'd', rope=_short())),

@@ -59,8 +59,10 @@ def _array(a, dtype=None, name='positions'):
     "The values as an array of one's own. DTypeError for what holds no numbers."
     try: return np.array(a.data if isinstance(a, Tensor) else a, dtype)
     except (TypeError, ValueError, OverflowError):
-        raise fault(DTypeError, f'{name} is {shown(a)}', help='a list, an array or a tensor of numbers') from None
+        help = 'a list, an array or a tensor of numbers'
+        raise fault(DTypeError, f'{name} is {shown(a)}', help=help) from None
 
+# %% ../../nbs/21_rotary.ipynb #717c0c7f
 def _numbered(positions):
     "Positions as an i64 array of one axis."
     a = positions.positions() if isinstance(positions, AxisRange) else _array(positions)
@@ -71,9 +73,11 @@ def _numbered(positions):
     if a.dtype.kind in 'iu': return a.astype('i8', copy=False)
     raise fault(DTypeError, f'positions are {a.dtype}', help='whole numbers; they may be negative')
 
+# %% ../../nbs/21_rotary.ipynb #3dae03f7
 def _even(dim):
     "The number of features that turn. InvalidShape unless they form pairs."
-    if is_whole(dim) and dim >= 2**60: raise fault(InvalidShape, f'dim is {brief(dim)}', help='too many')
+    if is_whole(dim) and dim >= 2**60:
+        raise fault(InvalidShape, f'dim is {brief(dim)}', help='too many')
     if is_whole(dim) and dim > 1 and not dim % 2: return int(dim)
     raise fault(InvalidShape, f'{shown(dim)} features do not form pairs', help='an even number of them')
 
@@ -128,9 +132,15 @@ def _rows_of(table, positions):
 
 RopeTable.rows = _rows_of
 
+# %% ../../nbs/21_rotary.ipynb #cc314454
+def _table(at, theta, angle, inverse):
+    "The table of angles, which turns the other way if `inverse`."
+    sin = np.sin(angle)
+    return RopeTable(at, theta, 2 * angle.shape[1], -sin if inverse else sin, np.cos(angle))
+
 # %% ../../nbs/21_rotary.ipynb #afe1a541
-@op('rotary', needs=[constant('freq_factors inv_freqs'), number('theta', above=0), flag('inverse')], attach=False,
-    differentiable=False, composed=True)
+@op('rotary', attach=False, differentiable=False, composed=True,
+    needs=[constant('freq_factors inv_freqs'), number('theta', above=0), flag('inverse')])
 def rope_table(positions,          # whole numbers, or an AxisRange
                dim=None,           # how many features turn, an even number; inv_freqs say it too
                theta=10000.0,      # base of the wavelengths
@@ -154,11 +164,6 @@ def rope_table(positions,          # whole numbers, or an AxisRange
         if not (factors > 0).all(): raise fault(OptionError, 'a factor is not above 0', help=help)
         angle = angle / factors
     return _table(at, theta, angle.astype('f8'), inverse)
-
-def _table(at, theta, angle, inverse):
-    "The table of angles, which turns the other way if `inverse`."
-    sin = np.sin(angle)
-    return RopeTable(at, theta, 2 * angle.shape[1], -sin if inverse else sin, np.cos(angle))
 
 # %% ../../nbs/21_rotary.ipynb #9369e65f
 @lru_cache(4)
@@ -187,6 +192,7 @@ def _way_to_rows(shape, strides, spot, feature):
     rows = math.prod(sizes[:cut]), math.prod(sizes[cut:-1]), sizes[-1]
     return order, rows, sizes, [order.index(i) for i in range(len(order))]
 
+# %% ../../nbs/21_rotary.ipynb #44d6bdca
 def _turn(a, spot, feature, cos, sin, mode, sign):
     "The array with its pairs turned by sign times their angles."
     order, shape, sizes, home = _way_to_rows(a.shape, a.strides, spot, feature)
@@ -195,6 +201,19 @@ def _turn(a, spot, feature, cos, sin, mode, sign):
     if mode == 'half': y = kernels.rope_half(v, cos, sin, sign)
     else: y = kernels.rope_pairs(v, cos, sin, lo, sign)
     return y.reshape(sizes).transpose(home)
+
+# %% ../../nbs/21_rotary.ipynb #f0aa7a97
+def _count_turning(x, at, source):
+    "How many features of the axis at `at` turn by the source."
+    d = x.shape[at]
+    turning = source.dim if isinstance(source, RopeTable) else d
+    real = isinstance(source, Real) and not isinstance(source, bool) and 0 < source < math.inf
+    if not real and not isinstance(source, RopeTable):
+        help = 'theta, a number above 0 like 10000.0, or a rope_table(positions, dim)'
+        raise fault(OptionError, f'source is {shown(source)}', help=help)
+    if turning <= d and not turning % 2: return turning
+    help = f'a table of at most {d - d % 2} features: rope_table(positions, {d - d % 2})'
+    raise fault(InvalidShape, f'over {x.tags[at]!r}: {turning} of {d} features', help=help)
 
 # %% ../../nbs/21_rotary.ipynb #5a2f26fa
 MODES = 'half', 'interleaved', 'interleaved_tail'
@@ -212,15 +231,7 @@ def rope(x:Tensor,         # any tags
 
     A table for fewer features turns the first (in 'interleaved_tail' the last) and leaves the rest."""
     spot, at = axis_of(x, position), axis_of(x, feature)
-    d = turning = x.shape[at]
-    if isinstance(source, RopeTable): turning = source.dim
-    elif isinstance(source, bool) or not isinstance(source, Real) or not 0 < source < math.inf:
-        help = 'theta, a number above 0 like 10000.0, or a rope_table(positions, dim)'
-        raise fault(OptionError, f'source is {shown(source)}', help=help)
-    if turning > d or turning % 2:
-        help = f'a table of at most {d - d % 2} features: rope_table(positions, {d - d % 2})'
-        raise fault(InvalidShape, f'over {x.tags[at]!r}: {turning} of {d} features', help=help)
-    cos, sin = _rows_for(x, spot, d, source, positions)
+    cos, sin = _rows_for(x, spot, _count_turning(x, at, source), source, positions)
     def turned(a, sign): return _turn(a, spot, at, cos, sin, mode, sign)
     return turned(x.data, 1.), x.tags, (lambda g: turned(g, -1.),)
 
