@@ -217,7 +217,8 @@ def not_for(x, value, name='other'):
                      **{name: value})
     if not isinstance(value, (bool, int, float)):
         help = 'the other operand is a tensor or a number'
-        rank = len(getattr(value, 'shape', ())) * hasattr(value, '__array__')      # a column or a table of pandas
+        shape = getattr(value, 'shape', ()) if hasattr(value, '__array__') else ()
+        rank = len(shape) if isinstance(shape, tuple) else 0      # of a column or a table of pandas
         if 0 < rank <= x.ndim: help = f'name its axes: Tensor({name}, {" ".join(x.tags[-rank:])!r})'
         return fault(DTypeError, f'with a {type(value).__name__}', help=help, **{name: value})
     help = 'f64 ends near 1e308; divide both sides' if x.dtype.is_float else "x.to('f32') computes with real numbers"
