@@ -241,6 +241,51 @@ def test_small_arrays_stay_with_numpy():
     assert kernels.stats.total() == before
 
 
+@built
+@pytest.mark.parametrize('name', 'add sub mul div maximum minimum'.split())
+def test_one_pass_of_numpy_is_beaten_later_than_a_broadcast(name):
+    "A row or a column repeated is slow in NumPy; two whole arrays, or a number, go as fast as memory."
+    k = kernels.table[name]
+    def ran(n, *shape):
+        x = np.ones((n // 64, 64), 'f4')
+        other = np.ones(shape, 'f4') if shape else 2.
+        before = kernels.stats.total()
+        with kernels.use_backend('pythran'): getattr(kernels, name)(x, x if shape == (0,) else other)
+        return kernels.stats.total() - before
+    assert ran(k.floor) == ran(k.floor, 0) == 0 and ran(4 * k.floor) == ran(4 * k.floor, 0) == 1
+    assert [ran(k.floor, 64), ran(k.floor // 2, 64)] == [1, 0] or k.forms == ('scalar',)
+
+
+def test_vector_code_is_asked_of_numpy(monkeypatch):
+    "Powers go to whoever computes several at a time; a NumPy that does not say counts as one that does not."
+    from fucinalib.kernels import forms
+    assert (kernels.table['pow'].floor == float('inf')) == forms.has_vector_code('power')
+    assert not forms.has_vector_code('no_such_function')
+    monkeypatch.setitem(sys.modules, 'numpy.lib.introspect', None)
+    assert not forms.has_vector_code('power')
+
+
+@pytest.mark.parametrize('backend', kernels.backends())
+@pytest.mark.parametrize('floor', [0, 10**9])
+def test_powers_on_both_sides_of_the_floor(backend, floor, monkeypatch):
+    for name in ('pow', 'pow_scalar', 'pow_backward', 'pow_scalar_backward'):
+        monkeypatch.setattr(kernels.table[name], 'floor', floor)
+    x, y = np.exp(Source(0).unit(40_000)), 3 * Source(1).unit(40_000)
+    with kernels.use_backend(backend):
+        for got, power in ((kernels.pow(x, y), y), (kernels.pow(x, 2.5), 2.5), (kernels.pow(x, -1), -1)):
+            np.testing.assert_allclose(got, x.astype('f8') ** power, rtol=3e-7)
+
+
+@pytest.mark.parametrize('shape', [(5, 6), (4, 5, 6)])
+def test_both_ways_are_one_function(shape):
+    "Of two axes the last one goes, of three the middle one."
+    x = Source(0).unit(*shape)
+    for made, way in ((kernels.scans.cumsum, np.cumsum), (kernels.scans.cumprod, np.cumprod)):
+        np.testing.assert_allclose(made(x), way(x, axis=1), rtol=1e-6)
+        for form in (made.last, made.mid):
+            assert form.kernel is kernels.table[form.__name__] and '{' not in form.kernel.doc
+
+
 # in place
 
 @built
