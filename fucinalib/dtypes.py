@@ -91,7 +91,7 @@ def as_dtype(name):
 
 def _way_to(name):
     "What to say about a type that is none: 'cuda' is a place, and there are fewer types than formats of blocks."
-    if (place := str(name).partition(':')[0]) in SENTENCES: return SENTENCES[place]
+    if not isinstance(name, int) and (place := str(name).partition(':')[0]) in SENTENCES: return SENTENCES[place]
     plain = [d for d in by_name.values() if not d.is_blocks]
     blocks = '; fl.block_formats lists those of blocks' if len(plain) < len(by_name) else ''
     return did_you_mean(brief(name), plain, 'the types are') + blocks
