@@ -4,14 +4,13 @@
 
 # %% auto #0
 __all__ = ['MAX_RANK', 'parse', 'locate', 'axis_of', 'name_of', 'union', 'without', 'one_new', 'replaced', 'route', 'align',
-           'unused', 'by_word', 'renaming', 'meeting']
+           'unused', 'meeting']
 
 # %% ../nbs/01_tags.ipynb #5ed512c1
-import re
-from keyword import iskeyword
 from functools import lru_cache
 from unicodedata import normalize
-from .errors import TagError, ShapeMismatch, brief, did_you_mean, fault
+from .misnamed import by_position, by_word, not_a_tag, not_one, not_one_new, not_there
+from .misnamed import renaming, said_twice, taken, too_many, two_sizes
 
 # %% ../nbs/01_tags.ipynb #ac5ab50c
 MAX_RANK = 8    # more axes than this is a mistake far more often than a model
@@ -21,23 +20,9 @@ def _parse(names):
     flat = tuple(t for name in names
                  for t in ((name.split() if isinstance(name, str) else _parse(tuple(name)))))
     for t in flat:
-        if (normal := normalize('NFKC', t)) != t:
-            raise fault(TagError, f'{t!r} is not a tag: where it stands in a program, Python reads '
-                                  f'{normal!r}',
-                        help=f'write {normal!r}')
-        if not t.isidentifier():
-            near = re.sub(r'\W+', ' ', t).strip()
-            if not all(w.isidentifier() for w in near.split()):
-                near = ' '.join(w if w.isidentifier() else 'd' + w for w in near.split())
-            raise fault(TagError, f'{t!r} is not a tag: a tag is a Python identifier',
-                        help=f'write {near!r}' if near else "for example 'row'")
-    if len(set(flat)) < len(flat):
-        twice = next(t for t in flat if flat.count(t) > 1)
-        raise fault(TagError, f'tag {twice!r} stands twice in {" ".join(flat)!r}',
-                    help=f'each axis needs a name of its own: {twice!r} and {twice + "2"!r}, say')
-    if len(flat) > MAX_RANK:
-        raise fault(TagError, f'{len(flat)} axes; at most {MAX_RANK} are allowed',
-                    help='merge axes that always travel together')
+        if not t.isidentifier() or normalize('NFKC', t) != t: raise not_a_tag(t)
+    if len(set(flat)) < len(flat): raise said_twice(flat)
+    if len(flat) > MAX_RANK: raise too_many(flat, MAX_RANK)
     return flat
 
 # %% ../nbs/01_tags.ipynb #4d837981
@@ -50,10 +35,7 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
     names = tuple(tuple(n) if isinstance(n, list) else n for n in names)
     for n in names:
         for t in (n if isinstance(n, tuple) else (n,)):
-            if not isinstance(t, str):
-                raise fault(TagError, f'{brief(t)} is not a tag: an axis is chosen by its name, '
-                                      'never by its position',
-                            help="for example 'row'")
+            if not isinstance(t, str): raise not_a_tag(t)
     return _parse(names)
 
 # %% ../nbs/01_tags.ipynb #37251043
@@ -63,17 +45,11 @@ def locate(x,       # anything with .tags and .shape
     "Positions of the named axes of `x`. TagError for a name that is not there."
     tags = x.tags
     for n in names:
-        if isinstance(n, int) and not isinstance(n, bool):
-            named = (f'position {n} is {tags[n]!r}: x.{{op}}({tags[n]!r})'
-                     if -len(tags) <= n < len(tags) else 'name it')
-            raise fault(TagError, f'over position {brief(n)}: an axis is chosen by its name', x=x,
-                        help=named)
+        if isinstance(n, int) and not isinstance(n, bool): raise by_position(x, n)
     wanted = parse(*names)
     try: return tuple([tags.index(t) for t in wanted])
     except ValueError: pass
-    missing = next(t for t in wanted if t not in tags)
-    raise fault(TagError, f'over {missing!r}: there is no such axis', x=x,
-                help=did_you_mean(missing, tags, 'the axes are'))
+    raise not_there(x, wanted)
 
 # %% ../nbs/01_tags.ipynb #3bdab70b
 def axis_of(x, tag):
@@ -81,10 +57,7 @@ def axis_of(x, tag):
     or several."""
     at = locate(x, tag)
     if len(at) == 1: return at[0]
-    help = (f'the axes are {" ".join(x.tags)}' if x.tags
-            else 'x is a single number; x.insert_axis("d") gives it an axis')
-    if at: help = f"x.merge('both', {' '.join(parse(tag))!r}) makes one of neighbours"
-    raise fault(TagError, f'takes one axis, and {tag!r} names {len(at) or "none"}', x=x, help=help)
+    raise not_one(x, tag, parse(tag))
 
 # %% ../nbs/01_tags.ipynb #ce507142
 def name_of(x, tag):
@@ -109,12 +82,8 @@ def one_new(x,        # anything with .tags and .shape
            )->str:
     "`tag` as one name. TagError for none, for several, and for one that another axis of `x` has."
     tags = parse(tag)
-    if len(tags) != 1:
-        raise fault(TagError, f'one name is wanted, {len(tags)} given', x=x,
-                    help=f'{(tags or ("d",))[0]!r}, for example')
-    if tags[0] in x.tags and tags[0] not in free:
-        raise fault(TagError, f'the name {tags[0]!r} is taken', x=x,
-                    help='choose a name that x does not have')
+    if len(tags) != 1: raise not_one_new(x, tags)
+    if tags[0] in x.tags and tags[0] not in free: raise taken(x, tags[0])
     return tags[0]
 
 # %% ../nbs/01_tags.ipynb #6fe827ec
@@ -144,14 +113,6 @@ def unused(name, tags):
     "`name`, or if that is among `tags` the first of name2, name3, ... that is not."
     return next(n for n in (name, *[f'{name}{i}' for i in range(2, MAX_RANK + 3)]) if n not in tags)
 
-def by_word(tag, value):
-    "`tag=value` as a call says it, for a message; also where the tag is a Python keyword."
-    return f'**{{{tag!r}: {value}}}' if iskeyword(tag) else f'{tag}={value}'
-
-def renaming(name, old, new):
-    "The call that renames an axis, for a message."
-    return f'{name}.rename({by_word(old, repr(new))})'
-
 # %% ../nbs/01_tags.ipynb #e41b9af6
 def meeting(x, other, names=('x', 'other')):
     """The tags of a pointwise result of `x` and `other`. ShapeMismatch if a shared axis has two
@@ -159,8 +120,5 @@ def meeting(x, other, names=('x', 'other')):
     a, b = x.tags, other.tags
     for t, n in zip(a, x.shape):
         if t in b and (m := other.shape[b.index(t)]) != n and n != 1 and m != 1:
-            own, its = names
-            raise fault(ShapeMismatch, f'over {t!r}: sizes differ', **{own: x, its: other},
-                        help=f'{t!r} is {n} in {own} and {m} in {its}; if they are different axes, '
-                             'rename one: ' + renaming(its, t, t + '2'))
+            raise two_sizes(x, other, t, names)
     return union(a, b)

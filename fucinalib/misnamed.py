@@ -1,0 +1,88 @@
+"""What to say of a name that is no tag, is not there, is there already, or means two sizes.
+
+`tags` asks the questions (chapter 1); the errors are made here, each with the names as they should be written.
+"""
+import re
+from keyword import iskeyword
+from unicodedata import normalize
+from .errors import ShapeMismatch, TagError, brief, did_you_mean, fault
+
+__all__ = ['not_a_tag', 'said_twice', 'too_many', 'by_position', 'not_there', 'not_one', 'not_one_new', 'taken',
+           'two_sizes', 'by_word', 'renaming']
+
+
+def not_a_tag(t):
+    "The error for what is no name, or is one that Python would read as another."
+    if not isinstance(t, str):
+        head = f'{brief(t)} is not a tag: an axis is chosen by its name, never by its position'
+        return fault(TagError, head, help="for example 'row'")
+    if (normal := normalize('NFKC', t)) != t:
+        head = f'{t!r} is not a tag: where it stands in a program, Python reads {normal!r}'
+        return fault(TagError, head, help=f'write {normal!r}')
+    near = re.sub(r'\W+', ' ', t).strip()
+    if not all(w.isidentifier() for w in near.split()):
+        near = ' '.join(w if w.isidentifier() else 'd' + w for w in near.split())
+    return fault(TagError, f'{t!r} is not a tag: a tag is a Python identifier',
+                 help=f'write {near!r}' if near else "for example 'row'")
+
+
+def said_twice(tags):
+    "The error for tags of which one comes again."
+    twice = next(t for t in tags if tags.count(t) > 1)
+    return fault(TagError, f'tag {twice!r} stands twice in {" ".join(tags)!r}',
+                 help=f'each axis needs a name of its own: {twice!r} and {twice + "2"!r}, say')
+
+
+def too_many(tags, most):
+    return fault(TagError, f'{len(tags)} axes; at most {most} are allowed',
+                 help='merge axes that always travel together')
+
+
+def by_position(x, n):
+    "The error for a number where a name is meant; if there is an axis, it is named."
+    help = 'name it'
+    if -len(x.tags) <= n < len(x.tags): help = f'position {n} is {x.tags[n]!r}: x.{{op}}({x.tags[n]!r})'
+    return fault(TagError, f'over position {brief(n)}: an axis is chosen by its name', x=x, help=help)
+
+
+def not_there(x, names):
+    "The error for names of which `x` lacks one."
+    missing = next(t for t in names if t not in x.tags)
+    return fault(TagError, f'over {missing!r}: there is no such axis', x=x,
+                 help=did_you_mean(missing, x.tags, 'the axes are'))
+
+
+def not_one(x, tag, names):
+    "The error for none or several names where one axis is meant."
+    help = 'x is a single number; x.insert_axis("d") gives it an axis'
+    if x.tags: help = f'the axes are {" ".join(x.tags)}'
+    if names: help = f"x.merge('both', {' '.join(names)!r}) makes one of neighbours"
+    return fault(TagError, f'takes one axis, and {tag!r} names {len(names) or "none"}', x=x, help=help)
+
+
+def not_one_new(x, names):
+    return fault(TagError, f'one name is wanted, {len(names)} given', x=x,
+                 help=f'{(names or ("d",))[0]!r}, for example')
+
+
+def taken(x, name):
+    return fault(TagError, f'the name {name!r} is taken', x=x, help='choose a name that x does not have')
+
+
+def two_sizes(x, other, tag, names):
+    "The error for an axis that two operands have in different sizes."
+    own, its = names
+    n, m = x.shape[x.tags.index(tag)], other.shape[other.tags.index(tag)]
+    help = f'{tag!r} is {n} in {own} and {m} in {its}; if they are different axes, rename one: '
+    return fault(ShapeMismatch, f'over {tag!r}: sizes differ', **{own: x, its: other},
+                 help=help + renaming(its, tag, tag + '2'))
+
+
+def by_word(tag, value):
+    "`tag=value` as a call says it, for a message; also where the tag is a Python keyword."
+    return f'**{{{tag!r}: {value}}}' if iskeyword(tag) else f'{tag}={value}'
+
+
+def renaming(name, old, new):
+    "The call that renames an axis, for a message."
+    return f'{name}.rename({by_word(old, repr(new))})'
