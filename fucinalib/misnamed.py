@@ -7,8 +7,8 @@ from keyword import iskeyword
 from unicodedata import normalize
 from .errors import ShapeMismatch, TagError, brief, did_you_mean, fault
 
-__all__ = ['not_a_tag', 'said_twice', 'too_many', 'by_position', 'not_there', 'not_one', 'not_one_new', 'taken',
-           'two_sizes', 'by_word', 'renaming']
+__all__ = ['not_a_tag', 'check_words', 'said_twice', 'too_many', 'by_position', 'not_there', 'not_one',
+           'not_free', 'two_sizes', 'by_word', 'renaming']
 
 
 def not_a_tag(t):
@@ -24,6 +24,13 @@ def not_a_tag(t):
         near = ' '.join(w if w.isidentifier() else 'd' + w for w in near.split())
     return fault(TagError, f'{t!r} is not a tag: a tag is a Python identifier',
                  help=f'write {near!r}' if near else "for example 'row'")
+
+
+def check_words(names):
+    "The error for the first of some names, or tuples of them, that is no text."
+    for n in names:
+        for t in (n if isinstance(n, tuple) else (n,)):
+            if not isinstance(t, str): raise not_a_tag(t)
 
 
 def said_twice(tags):
@@ -60,13 +67,12 @@ def not_one(x, tag, names):
     return fault(TagError, f'takes one axis, and {tag!r} names {len(names) or "none"}', x=x, help=help)
 
 
-def not_one_new(x, names):
+def not_free(x, names):
+    "The error for names that should be one, and one that no other axis of `x` has."
+    if len(names) == 1:
+        return fault(TagError, f'the name {names[0]!r} is taken', x=x, help='choose a name that x does not have')
     return fault(TagError, f'one name is wanted, {len(names)} given', x=x,
                  help=f'{(names or ("d",))[0]!r}, for example')
-
-
-def taken(x, name):
-    return fault(TagError, f'the name {name!r} is taken', x=x, help='choose a name that x does not have')
 
 
 def two_sizes(x, other, tag, names):

@@ -9,8 +9,8 @@ __all__ = ['MAX_RANK', 'parse', 'locate', 'axis_of', 'name_of', 'union', 'withou
 # %% ../nbs/01_tags.ipynb #5ed512c1
 from functools import lru_cache
 from unicodedata import normalize
-from .misnamed import by_position, by_word, not_a_tag, not_one, not_one_new, not_there
-from .misnamed import renaming, said_twice, taken, too_many, two_sizes
+from .misnamed import by_position, by_word, check_words, not_a_tag, not_free, not_one, not_there
+from .misnamed import renaming, said_twice, too_many, two_sizes
 
 # %% ../nbs/01_tags.ipynb #ac5ab50c
 MAX_RANK = 8    # more axes than this is a mistake far more often than a model
@@ -33,9 +33,7 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
     try: return _parse(names)
     except TypeError: pass
     names = tuple(tuple(n) if isinstance(n, list) else n for n in names)
-    for n in names:
-        for t in (n if isinstance(n, tuple) else (n,)):
-            if not isinstance(t, str): raise not_a_tag(t)
+    check_words(names)
     return _parse(names)
 
 # %% ../nbs/01_tags.ipynb #37251043
@@ -82,8 +80,7 @@ def one_new(x,        # anything with .tags and .shape
            )->str:
     "`tag` as one name. TagError for none, for several, and for one that another axis of `x` has."
     tags = parse(tag)
-    if len(tags) != 1: raise not_one_new(x, tags)
-    if tags[0] in x.tags and tags[0] not in free: raise taken(x, tags[0])
+    if len(tags) != 1 or tags[0] in x.tags and tags[0] not in free: raise not_free(x, tags)
     return tags[0]
 
 # %% ../nbs/01_tags.ipynb #6fe827ec
