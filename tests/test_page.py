@@ -31,7 +31,6 @@ PRESENT = dict(
         'ops.rotary': 22,
         'ops.scans': 18,
         'ops.softmax': 18,
-        'tags': 32,
         'tensor': 21,
     },
     long={
