@@ -6,7 +6,7 @@
 __all__ = ['SMALL', 'F32', 'recording', 'blocks', 'mode', 'NOTHING', 'registry', 'FACTS', 'Node', 'sketch', 'requires_grad',
            'set_requires_grad', 'grad', 'set_grad', 'switch', 'Mode', 'no_grad', 'enable_grad', 'is_grad_enabled',
            'steps', 'reach', 'shares_of', 'Part', 'Pass', 'seed_for', 'Sample', 'Op', 'registered', 'by_name', 'op',
-           'facts', 'caller', 'record']
+           'facts', 'tell_facts', 'caller', 'record']
 
 # %% ../nbs/03_autograd.ipynb #f3003304
 import functools, operator, sys, threading, weakref
@@ -348,7 +348,6 @@ class Sample:
 
 # %% ../nbs/03_autograd.ipynb #7de45188
 registry = Names('an operation', lambda o: o.fn)    # name -> Op
-FACTS = dict(samples=(), by_hand=(), torch=None)    # what `facts` sets, and what holds before
 
 class Op(Operands):
     "What the library knows of one operation."
@@ -366,7 +365,7 @@ class Op(Operands):
         super().__init__(fn)      # its operands, and their places in a call
         self.fn, self.name, self.doc, self.family = fn, fn.__name__, doc_of(fn), family
         self.needs, self.check = needs, needs[0].compiled(fn, needs) if needs else None
-        if samples or mistakes or torch: self.samples, self.by_hand, self.torch = samples, mistakes, torch
+        if samples or mistakes or torch: tell_facts(self, samples, mistakes, torch)
         self.differentiable, self.composed = differentiable, composed
         self.attach, self.view = attach, view
         moves = view or self.name.endswith('_') or family in ('views', 'construction', 'indexing')
@@ -377,12 +376,6 @@ class Op(Operands):
     made = property(lambda self: self.needs[0].mistakes(self) if self.needs else ())
     mistakes = property(lambda self: [*self.made, *self.by_hand], doc='Calls that fail: (kind, call).')
     bare = functools.cached_property(lambda self: caller(self, ()))     # what watchers stand around
-
-    def __getattr__(self, name):
-        "What `facts` says; of the library's own operations it is read when somebody first asks."
-        if name not in FACTS: raise AttributeError(f'an operation has no {name}')
-        if not self.foreign: import_module('fucinalib.facts')
-        return vars(self).get(name, FACTS[name])
     def __repr__(self): return f'Op {self.name} ({self.family}): {self.doc.partition(chr(10))[0]}'
 
 # %% ../nbs/03_autograd.ipynb #b95d4e70
@@ -419,14 +412,25 @@ def op(family,         # group of ops it is documented with
     return decorate
 
 # %% ../nbs/03_autograd.ipynb #99fb237d
+FACTS = dict(samples=(), by_hand=(), torch=None)    # what is told, and what holds before
+
 def facts(call,         # an operation
           samples=(),   # to try it on
           mistakes=(),  # calls that must fail, besides those its checks make: (kind of error, call)
           torch=None,   # its name in torch
          ):
     "What tests, tables and pages need to know of an operation and its card need not show."
-    o, torch = call.op, torch or call.op.torch
-    o.samples, o.by_hand, o.torch = samples, mistakes, torch
+    tell_facts(call.op, samples, mistakes, torch or call.op.torch)
+
+def tell_facts(o, samples, mistakes, torch): o.samples, o.by_hand, o.torch = samples, mistakes, torch
+
+def _read_facts(self, name):
+    "What is told of an operation; of the library's own it is read when somebody first asks."
+    if name not in FACTS: raise AttributeError(f'an operation has no {name}')
+    if not self.foreign: import_module('fucinalib.facts')
+    return vars(self).get(name, FACTS[name])
+
+Op.__getattr__ = _read_facts
 
 # %% ../nbs/03_autograd.ipynb #9258c7d7
 def caller(o, watching=watching):
