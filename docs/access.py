@@ -21,11 +21,10 @@ def accessible(page):
     page = re.sub(r'<th class="head">(?:<p>\s*</p>)?</th>', '<td></td>', page)       # a table without a head
     sidebar = 'id="pst-primary-sidebar"'
     page = page.replace(f'<div {sidebar}', f'<div role="complementary" aria-label="Site" {sidebar}')
-    return re.sub(r'(<dt class="sig.*?)<dl>(.*?)</dl>', _signature, page, flags=re.S)
+    return re.sub(r'<dt class="sig.*?</dt>', _signature, page, flags=re.S)
 
 
 def _signature(m):
     "Parameters that stand on a line each: Sphinx makes them definitions without terms."
-    if '</dt>' in m[1]: return m[0]
-    lines = m[2].replace('<dd>', '<span class="sig-line">').replace('</dd>', '</span>')
-    return f'{m[1]}<span class="sig-lines">{lines}</span>'
+    opened = m[0].replace('<dl>', '<span class="sig-lines">').replace('<dd>', '<span class="sig-line">')
+    return opened.replace('</dl>', '</span>').replace('</dd>', '</span>')

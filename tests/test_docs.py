@@ -97,6 +97,7 @@ def test_a_picture_is_described_by_its_words():
 def test_toggles_landmarks_and_signatures():
     page = ('<div id="pst-primary-sidebar" class="bd-sidebar"></div>'
             '<a class="current reference internal" href="#">Names by module</a><details><summary></summary></details>'
+            '<dt class="sig py">e()</dt>'
             '<dt class="sig py"><span>f</span>(\n<dl>\n<dd><em>x</em>,</dd>\n<dd><em>y</em></dd>\n</dl>\n)</dt>'
             '<dt class="sig py">g(x)</dt><dd><dl><dt>x</dt><dd>a number</dd></dl></dd>')
     page += '<tr><th class="head"><p></p></th><th class="head"><p>size</p></th></tr>'
