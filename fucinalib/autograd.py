@@ -265,8 +265,9 @@ def _take_step(way, node, g):
             there, s = (had[0], s) if whole else _find_place(had[0], s, p, i, node)
             sums.append((np.add, there, s, there))
         else: new[p] = _add_share(*had, s, p, i, node), True
-    if sums: _at_once(starmap(operator.call, [*sums, (waiting.update, new)]))
-    else: waiting.update(new)
+    if not sums: waiting.update(new); return
+    sums.append((waiting.update, new))
+    _at_once(starmap(operator.call, sums))
 
 # %% ../nbs/03_autograd.ipynb #e57d20ad
 _adding = threading.Lock()
