@@ -14,7 +14,8 @@ from .tensor import Tensor, ingest
 
 __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
            'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where', 'read_index', 'read_span',
-           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'read_rope',
+           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'read_positions',
+           'read_places', 'check_inside', 'read_rope',
            'say_sizes']
 
 MOST = 2**60        # values; no memory holds more
@@ -238,6 +239,41 @@ def check_places(at,      # an array
     if not at.size or at.min() >= 0 and at.max() < n: return
     bad = int(at.min() if at.min() < 0 else at.max())
     raise fault(IndexOutOfBounds, f'{one} {bad} of {n} {many}', f'{name} are 0 to {n - 1}{way.format(bad)}')
+
+
+def read_positions(x, tag, indices):
+    "Where the axis `tag` of x is, and `indices` as an i64 array of positions along it."
+    at, spot = np.asarray(indices.data if isinstance(indices, Tensor) else indices), axis_of(x, tag)
+    if at.size == 0:
+        raise fault(InvalidShape, 'no indices', 'a tensor holds at least one value; skip an empty case')
+    if at.dtype.kind not in 'iu':
+        help = (f"positions are whole numbers: {made_whole('indices', indices)}; "
+                "x.masked_select(mask, 'picked') for a mask")
+        raise fault(DTypeError, f'indices of type {at.dtype}', help)
+    if at.ndim != 1:
+        raise fault(TagError, f'the indices have {at.ndim} axes', indices=indices,
+                    help='a list of positions has one axis; x.take_along_axis picks per entry')
+    return spot, check_inside(tag, at, x.shape[spot])
+
+
+def read_places(x, tag, indices):
+    "Where the axis `tag` of x is, and the positions along it, one for each entry."
+    at, spot = indices if isinstance(indices, Tensor) else Tensor(indices, x.tags), axis_of(x, tag)
+    if at.dtype != 'i64':
+        raise fault(DTypeError, f'positions of type {at.dtype}', made_whole('indices', indices), indices=at)
+    if at.tags != x.tags or at.shape != x.shape[:spot] + (at.shape[spot],) + x.shape[spot + 1:]:
+        raise fault(ShapeMismatch, f'along {tag!r}: sizes differ', indices=at,
+                    help=f'the tags of x in its order, the same sizes except along {tag!r}')
+    return spot, check_inside(tag, at.data, x.shape[spot])
+
+
+def check_inside(tag, at, n):
+    "The positions `at` in i64. IndexOutOfBounds unless each is at least 0 and below n."
+    if at.min() < 0 or at.max() >= n:
+        bad = int(at[(at < 0) | (at >= n)].flat[0])
+        help = f'positions are 0 to {n - 1}' + f'; {bad} from the end is {bad + n}' * (-n <= bad < 0)
+        raise fault(IndexOutOfBounds, f'of {tag!r}: {bad} of {n}', help)
+    return at.astype(np.int64, copy=False)
 
 
 def read_labels(labels,  # a tensor, an array, or a list

@@ -2,7 +2,7 @@
 import ml_dtypes
 import numpy as np
 from fucinalib.elsewhere import SENTENCES
-from fucinalib.errors import DTypeError, brief, did_you_mean, fault
+from fucinalib.errors import DTypeError, brief, closest, did_you_mean, fault
 
 __all__ = ['DType', 'f32', 'f64', 'f16', 'bf16', 'f8_e4m3', 'f8_e5m2', 'i64', 'i32', 'i16', 'i8', 'u8',
            'u16', 'bool_', 'enter', 'dtype_of', 'as_dtype', 'HALF', 'F8', 'SHORT', 'rounded', 'grad_type']
@@ -93,5 +93,7 @@ def _way_to(name):
     "What to say about a type that is none: 'cuda' is a place, and there are fewer types than formats of blocks."
     if not isinstance(name, int) and (place := str(name).partition(':')[0]) in SENTENCES: return SENTENCES[place]
     plain = [d for d in by_name.values() if not d.is_blocks]
+    if (near := closest(brief(name), by_name)) and by_name[near].is_blocks:
+        return f'did you mean {near!r}? fl.block_formats lists those of blocks'
     blocks = '; fl.block_formats lists those of blocks' if len(plain) < len(by_name) else ''
     return did_you_mean(brief(name), plain, 'the types are') + blocks

@@ -26,7 +26,6 @@ PRESENT = dict(
         'ops.blocks': 32,
         'ops.construction': 17,
         'ops.custom': 25,
-        'ops.indexing': 18,
         'ops.packed': 23,
         'ops.rotary': 22,
         'ops.scans': 18,

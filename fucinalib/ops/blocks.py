@@ -68,6 +68,14 @@ def _bytes_of(blocks, f):
     help = f'Tensor(data, tags).to({str(f)!r}) turns numbers into blocks'
     raise fault(DTypeError, f'blocks are bytes, these are {b.dtype}', blocks=b, help=help)
 
+def _count_blocks(n, f):
+    "How many blocks of the format n numbers are."
+    if n % f.elems == 0: return n // f.elems
+    help = f'the last axis is a multiple of {f.elems}; 32 is the least: q8_0, q5_0, q4_0'
+    head = f'{n} numbers are not a whole number of {f} blocks'
+    raise fault(InvalidShape, head, help=help)
+
+# %% ../../nbs/25a_blocks.ipynb #74a3468b
 def _blocks_in(b, f, tags, shape):
     "Bytes as an array (..., blocks, bytes of a block)."
     ndim = len(tags)
@@ -85,13 +93,6 @@ def _blocks_in(b, f, tags, shape):
     head = f'these bytes are not {ndim} axes of {f} blocks'
     raise fault(InvalidShape, head, blocks=b, help=help)
 
-def _count_blocks(n, f):
-    "How many blocks of the format n numbers are."
-    if n % f.elems == 0: return n // f.elems
-    help = f'the last axis is a multiple of {f.elems}; 32 is the least: q8_0, q5_0, q4_0'
-    head = f'{n} numbers are not a whole number of {f} blocks'
-    raise fault(InvalidShape, head, help=help)
-
 # %% ../../nbs/25a_blocks.ipynb #579e7c9d
 def _patch_blocks(fn):
     "Attach `fn` to BlockTensor as a method of its own name, which says its own errors."
@@ -103,6 +104,7 @@ def size(self:BlockTensor, tag): "Logical size of an axis."; return self.shape[a
 @_patch_blocks
 def axis(self:BlockTensor, tag): "Position of an axis."; return axis_of(self, tag)
 
+# %% ../../nbs/25a_blocks.ipynb #0e462856
 def _glimpse(q):
     "Bits a number, and the numbers in a few words, from at most about show.SAMPLE of them."
     flat, few = q.blocks.flags.c_contiguous, (0,) * (q.blocks.ndim - 2)
@@ -136,6 +138,20 @@ def to(self:BlockTensor, dtype):
     kind = repr(str(dtype))
     raise fault(DTypeError, f'{kind} of {self.dtype} blocks', help=f"q.to('f32').to({kind})")
 
+# %% ../../nbs/25a_blocks.ipynb #dd9cbe9d
+def _write_pieces(f, a):
+    "f.write in pieces that stay in cache, unless a scale is beyond what it is stored in."
+    out, step = np.empty((len(a), f.bytes), np.uint8), max(1, (1 << 18) // f.elems)
+    for i in range(0, len(a), step): out[i:i + step] = f.write(a[i:i + step])
+    far, help = np.abs(a).max(), 'scale the values down, and the result of the product up'
+    sums = np.ascontiguousarray(out[:, 2:4]).view('<f2') if f == 'q8_1' else 0
+    if not np.isfinite(sums).all():
+        head = f'the sum of a block whose largest value is {far:.3g} is beyond the range of f16'
+        raise fault(NonFiniteValue, head, help=help)
+    if far <= 60000 or f == 'q8_k' or far <= 1e9 and np.isfinite(f.floats(out)).all(): return out
+    head = f'a value of {far:.3g} needs a scale beyond the range of f16'
+    raise fault(NonFiniteValue, head, help=help)
+
 # %% ../../nbs/25a_blocks.ipynb #6eff9ec3
 @converts_to(BlockFormat)
 def _quantize(self, x):
@@ -154,19 +170,6 @@ def _quantize(self, x):
         help = 'clean the values first, e.g. x.where(x.isfinite(), 0.)'
         raise fault(NonFiniteValue, 'NaN or inf cannot be stored in blocks', help=help)
     return BlockTensor(_write_pieces(self, a).reshape(shape), self, x.tags)
-
-def _write_pieces(f, a):
-    "f.write in pieces that stay in cache, unless a scale is beyond what it is stored in."
-    out, step = np.empty((len(a), f.bytes), np.uint8), max(1, (1 << 18) // f.elems)
-    for i in range(0, len(a), step): out[i:i + step] = f.write(a[i:i + step])
-    far, help = np.abs(a).max(), 'scale the values down, and the result of the product up'
-    sums = np.ascontiguousarray(out[:, 2:4]).view('<f2') if f == 'q8_1' else 0
-    if not np.isfinite(sums).all():
-        head = f'the sum of a block whose largest value is {far:.3g} is beyond the range of f16'
-        raise fault(NonFiniteValue, head, help=help)
-    if far <= 60000 or f == 'q8_k' or far <= 1e9 and np.isfinite(f.floats(out)).all(): return out
-    head = f'a value of {far:.3g} needs a scale beyond the range of f16'
-    raise fault(NonFiniteValue, head, help=help)
 
 # %% ../../nbs/25a_blocks.ipynb #eadb1b05
 def _no_arithmetic(self, name):

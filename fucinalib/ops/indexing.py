@@ -12,40 +12,16 @@ import operator
 from math import prod
 import numpy as np
 from .. import kernels
-from ..arguments import made_whole
+from ..arguments import read_places, read_positions
 from ..autograd import op
 from ..checks import axis, logical, matches, new_axis, positions, rows, same_type, whole
-from ..errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape,
-                              ShapeMismatch, TagError, fault)
+from ..errors import EmptySelection, IndexOutOfBounds, InvalidShape, ShapeMismatch, fault
 from .masks import truth
 from ..tags import axis_of, one_new, replaced
 from ..tensor import Tensor
 
 # %% ../../nbs/16_indexing.ipynb #7bc28e6f
-def _read_positions(x, tag, indices):
-    "Where the axis `tag` of x is, and `indices` as an i64 array of positions along it."
-    at, spot = np.asarray(indices.data if isinstance(indices, Tensor) else indices), axis_of(x, tag)
-    if at.size == 0:
-        raise fault(InvalidShape, 'no indices', 'a tensor holds at least one value; skip an empty case')
-    if at.dtype.kind not in 'iu':
-        help = (f"positions are whole numbers: {made_whole('indices', indices)}; "
-                "x.masked_select(mask, 'picked') for a mask")
-        raise fault(DTypeError, f'indices of type {at.dtype}', help)
-    if at.ndim != 1:
-        raise fault(TagError, f'the indices have {at.ndim} axes', indices=indices,
-                    help='a list of positions has one axis; x.take_along_axis picks per entry')
-    return spot, _check_inside(tag, at, x.shape[spot])
-
-AT_POSITIONS = [axis('tag', of='x'), positions('indices', along='tag', of='x')]      # as needed below
-
-# %% ../../nbs/16_indexing.ipynb #d8932a72
-def _check_inside(tag, at, n):
-    "The positions `at` in i64. IndexOutOfBounds unless each is at least 0 and below n."
-    if at.min() < 0 or at.max() >= n:
-        bad = int(at[(at < 0) | (at >= n)].flat[0])
-        help = f'positions are 0 to {n - 1}' + f'; {bad} from the end is {bad + n}' * (-n <= bad < 0)
-        raise fault(IndexOutOfBounds, f'of {tag!r}: {bad} of {n}', help)
-    return at.astype(np.int64, copy=False)
+AT_POSITIONS = [axis('tag', of='x'), positions('indices', along='tag', of='x')]
 
 # %% ../../nbs/16_indexing.ipynb #15253cef
 def middle(a, spot):
@@ -65,21 +41,9 @@ def index_select(x:Tensor,  # any tags
                  out=None,  # new name of the axis; None keeps it
                 )->Tensor:
     "The entries of one axis at these positions, in this order. (torch.gather is take_along_axis.)"
-    (spot, at), shape = _read_positions(x, tag, indices), x.shape
+    (spot, at), shape = read_positions(x, tag, indices), x.shape
     def rule(g): return add_at(kernels.index_add_, shape, spot, at, g)
     return np.take(x.data, at, spot), replaced(x, tag, tag if out is None else out), (rule,)
-
-# %% ../../nbs/16_indexing.ipynb #4cff6572
-def _read_places(x, tag, indices):
-    "Where the axis `tag` of x is, and the positions along it, one for each entry."
-    at, spot = indices if isinstance(indices, Tensor) else Tensor(indices, x.tags), axis_of(x, tag)
-    if at.dtype != 'i64':
-        raise fault(DTypeError, f'positions of type {at.dtype}', made_whole('indices', indices),
-                    indices=at)
-    if at.tags != x.tags or at.shape != x.shape[:spot] + (at.shape[spot],) + x.shape[spot + 1:]:
-        raise fault(ShapeMismatch, f'along {tag!r}: sizes differ', indices=at,
-                    help=f'the tags of x in its order, the same sizes except along {tag!r}')
-    return spot, _check_inside(tag, at.data, x.shape[spot])
 
 # %% ../../nbs/16_indexing.ipynb #dd0eac78
 @op('indexing', needs=AT_POSITIONS)
@@ -88,7 +52,7 @@ def take_along_axis(x:Tensor,  # any tags
                     indices,   # i64 tensor with the tags of x, and its sizes but along `tag`
                    )->Tensor:
     "One entry along the axis for every entry of `indices`."
-    (spot, places), shape = _read_places(x, tag, indices), x.shape
+    (spot, places), shape = read_places(x, tag, indices), x.shape
     at = middle(places, spot)
     def rule(g): return add_at(kernels.scatter_add_, shape, spot, at, g)
     return kernels.take_along(middle(x.data, spot), at).reshape(places.shape), x.tags, (rule,)
@@ -96,7 +60,7 @@ def take_along_axis(x:Tensor,  # any tags
 # %% ../../nbs/16_indexing.ipynb #387f38ce
 def _scatter(x, tag, indices, source, kernel):
     "A copy of x in which `kernel` has put `source` at its positions; where the axis is; the positions."
-    spot, at = _read_places(x, tag, indices)
+    spot, at = read_places(x, tag, indices)
     if at.shape != source.shape:
         raise fault(ShapeMismatch, f'along {tag!r}: sizes differ', 'indices as large as source')
     at = middle(at, spot)
@@ -141,7 +105,7 @@ def _last_written(at, n):
 # %% ../../nbs/16_indexing.ipynb #f0d9ee2b
 def _read_rows(x, tag, indices, update):
     "Where the axis is, and the positions. ShapeMismatch unless `update` has a row for each."
-    spot, at = _read_positions(x, tag, indices)
+    spot, at = read_positions(x, tag, indices)
     if (n := update.shape[spot]) != at.size:
         head = f'over {tag!r}: the update has {n} rows for {at.size} positions'
         raise fault(ShapeMismatch, head, 'one row for each position')
@@ -189,7 +153,7 @@ def zero_rows(x:Tensor,  # any tags
               indices,   # positions; repeats are fine
              )->Tensor:
     "x with these rows set to 0."
-    spot, at = _read_positions(x, tag, indices)
+    spot, at = read_positions(x, tag, indices)
     there = (slice(None),) * spot + (at,)
     return _put(x.data, there, 0), x.tags, (lambda g: _put(g, there, 0),)
 
