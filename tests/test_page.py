@@ -33,13 +33,11 @@ PRESENT = dict(
         'tensor': 21,
     },
     long={
-        '03_autograd': 1,
     },
     median={
         'all chapters': 11,
     },
     wide={
-        '03_autograd': 1,
         '13a_scans': 1,
         '15_views': 1,
         '15a_copies': 1,
