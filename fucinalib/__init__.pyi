@@ -2445,7 +2445,7 @@ def softcap(x: Tensor, cap: float) -> Tensor:
         the limit, a number above 0
     """
     ...
-def softmax(x: Tensor, tag: _Tags, scale: float = 1, mask: Tensor | None = None, max_bias: float = 0, head: _Tags | None = None, sinks: Tensor | list[float] | None = None, causal: _Tags | None = None, source_offset: int = 0) -> Tensor:
+def softmax(x: Tensor, tag: _Tags, scale: float = 1, mask: Tensor | None = None, max_bias: float = 0, head: _Tags | None = None, sinks: Tensor | list[float] | float | None = None, causal: _Tags | None = None, source_offset: int = 0) -> Tensor:
     """exp(x) / sum exp(x) along `tag`; a row of -inf gives NaN.
 
     The mask is added, not truth values. Unlike in `attention`, causal counts from the first key.

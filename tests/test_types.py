@@ -47,6 +47,7 @@ number: float = evaluated(x)
 with fl.use_backend('numpy'): print(number, len(fl.backends()['numpy']), fl.get_num_threads())
 with fl.enable_grad(): print(model(x).graph(), fl.gradcheck(fl.exp, x), fl.op_table('losses'))
 packed = fl.randn('score pixel', (4, 64)).pack()
+off: Tensor = x.softmax('pixel', sinks=0.0)
 print(x.dot(packed, 'pixel').isnan().any().item(), np.exp(np.asarray(x)), fl.current_backend())
 '''
 

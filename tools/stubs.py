@@ -42,7 +42,7 @@ CACHED = 'Tensor | BlockTensor | list[Any]'
 TOLD = {
     'dot': dict(w=WEIGHTS), 'conv2d': dict(w='Tensor | PreparedConv2d'),
     'attention': dict(k=CACHED, v=CACHED, sinks='Tensor | list[float] | None', kv_head='Any', lens='Any'),
-    'softmax': dict(causal='_Tags | None', sinks='Tensor | list[float] | None'),
+    'softmax': dict(causal='_Tags | None', sinks='Tensor | list[float] | float | None'),
     'select': dict(where='_Tags | int', by_tag='int'), 'masked_fill': dict(value='_Number'),
     'full_like': dict(value='_Number'), 'randint': dict(low='int', high='int | None'),
     'concat': dict(tensors='Sequence[Tensor]'), 'stack': dict(tensors='Sequence[Tensor]')}
