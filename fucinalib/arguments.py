@@ -377,11 +377,11 @@ def read_rope(x,         # a tensor
              ):
     "The position tag and the table of an operation that turns its result, whose table spans all of `tag`."
     tag = name_of(x, tag)
-    if residual is not None:
-        help = f'x.{{op}}({tag!r}, rope=rope) + residual, or (x.{{op}}({tag!r}) + residual).rope(...)'
-        raise fault(OptionError, 'residual and rope together', help)
     if not isinstance(rope, (tuple, list)) or len(rope) != 2 or not hasattr(rope[1], 'dim'):
         raise fault(OptionError, 'rope is not a tag and a table', "rope=('seq', rope_table(AxisRange(n), dim))")
+    if residual is not None:
+        help = f'x.{{op}}({tag!r}, rope=...) + residual, or (x.{{op}}({tag!r}) + residual).rope(...)'
+        raise fault(OptionError, 'residual and rope together', help)
     position, table = rope
     n, d = x.shape[axis_of(x, position)], x.size(tag)
     if d & 1: raise fault(InvalidShape, f'over {tag!r}: {d} features form no pairs', 'without rope=')

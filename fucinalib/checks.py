@@ -6,7 +6,7 @@ that it must speak. The tests of an operation are compiled into one function wit
 so that a good call costs a few comparisons. A word speaks only when its test fails, and may find
 that all is well after all: the test is quick, the word is thorough. The spoiled calls are the
 operation's mistakes in the error gallery and in the tests."""
-import inspect, operator
+import inspect, operator, re
 from numbers import Real
 import numpy as np
 from .autograd import is_grad_enabled
@@ -304,9 +304,13 @@ class axis(Check):
         if isinstance(v, bool):
             own = next((t for t in reversed(x.tags) if t != given.get(self.apart)), 'd')
             raise fault(TagError, f'{n} is {v}', help=f'{n}={own!r} names an axis')
-        at = axis_of(x, v)
-        if self.apart and at == axis_of(x, given[self.apart]):
+        at = self.place(x, v)
+        if self.apart and at == self.place(x, given[self.apart]):
             raise fault(self.kind, f'{self.apart} and {n} are both {x.tags[at]!r}', help='these are two axes')
+    def place(self, x, tag):
+        "Where the axis is; a refusal speaks of the tensor by its own name."
+        try: return axis_of(x, tag)
+        except TagError as e: raise TagError(e.head, e.help and re.sub(r'\bx\b', self.of, e.help)) from None
     def spoil(self, n, given):
         yield TagError, {n: f'{given[n]}s'}
         if len(tags := given[self.of].tags) > 1: yield TagError, {n: ' '.join(tags[:2])}
