@@ -15,7 +15,8 @@ from .tensor import Tensor, ingest
 __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
            'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where', 'read_index', 'read_span',
            'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'read_positions',
-           'read_places', 'check_inside', 'read_rope',
+           'read_places', 'check_inside', 'check_queries', 'unnamed_queries',
+           'read_owners', 'check_state', 'read_rope',
            'say_sizes']
 
 MOST = 2**60        # values; no memory holds more
@@ -222,6 +223,46 @@ def read_range(n, tag, s):
         raise fault(InvalidShape, f'of {tag!r}: {start} to {stop} is empty',
                     help='a tensor holds at least one value')
     return slice(start, stop, step)
+
+
+# ---- queries, keys and heads
+def unnamed_queries(x, axis):
+    "The error for a place of the first query where nothing says which axis has queries."
+    other = ([t for t in x.tags if t != x.tags[axis]] or ['q'])[-1]
+    return fault(InvalidShape, 'source_offset without causal', help=f'causal={other!r} names the queries')
+
+
+def check_queries(queries, keys, offset):
+    "InvalidShape unless each of some queries, of which the first is at `offset`, has a key of its own."
+    if 0 <= offset <= keys - queries: return
+    help = f'source_offset from 0 to {keys - queries}'
+    if queries > keys: help = f'there are {keys}: every query has a key of its own'
+    raise fault(InvalidShape, f'{queries} queries from place {offset} on need {offset + queries} keys', help)
+
+
+def read_owners(heads, n, kv_head):
+    "The kv head of every head, as an array."
+    if kv_head is None and heads % n == 0: return np.arange(heads) // (heads // n)
+    own = np.asarray(() if kv_head is None else kv_head)
+    if own.shape != (heads,) or own.dtype.kind not in 'iu':
+        help = f'kv_head={[h * n // heads for h in range(heads)]}'
+        head = f'of {heads} heads and {n} kv heads needs a whole number for each head'
+        raise fault(InvalidShape, head, help=help)
+    bad = own[(own < 0) | (own >= n)]
+    if bad.size: raise fault(IndexOutOfBounds, f'with kv head {bad[0]} of {n}', help=f'0 to {n - 1}')
+    return own.astype(np.int64)
+
+
+def check_state(sizes, state, **rates):
+    "ShapeMismatch unless the rates, (tensor, how many at most), and the state fit heads, keys and values."
+    h, n, m = sizes
+    for name, (x, each) in rates.items():
+        if x.numel in (each, n): continue
+        help = f'{each}, one for each head{" and channel" * (each > h)}, or {n}, one for each channel'
+        raise fault(ShapeMismatch, f'with {x.numel} entries of {name}', help=help)
+    if max(n, m) > 512: raise fault(UnsupportedView, f'with a state of {n} by {m}', help='at most 512 by 512')
+    if state is not None and state.shape != sizes:
+        raise fault(ShapeMismatch, 'with another initial state', help=f'sizes {sizes}: heads, keys, values')
 
 
 # ---- whole numbers for each of many places

@@ -107,5 +107,6 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
         before = np.concatenate([h0[:, None], y[:, :-1]], axis=1)
         there = fold_back(l.unsee(d * before), x.tags, decay.tags, decay.shape)
         if initial is None: return l.unsee(d), there, None
-        return l.unsee(d), there, fold_back(l.join(steps[:, 0] * d[:, 0]), left, initial.tags, initial.shape)
+        first = l.join(steps[:, 0] * d[:, 0])
+        return l.unsee(d), there, fold_back(first, left, initial.tags, initial.shape)
     return l.unsee(y), x.tags, rules

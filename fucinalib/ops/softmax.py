@@ -8,6 +8,7 @@ __all__ = ['SIDE_BY_SIDE', 'slopes', 'softmax', 'logsumexp', 'log_softmax']
 # %% ../../nbs/18_softmax.ipynb #2c7e6512
 import numpy as np
 from .. import kernels
+from ..arguments import check_queries
 from ..autograd import op
 from ..checks import additive, axis, constant, mixed, number, real, whole
 from ..errors import DTypeError, InvalidShape, TagError, fault
@@ -79,11 +80,7 @@ def _limit_of(x, axis, causal, offset):
         if offset: raise fault(InvalidShape, 'source_offset without causal', help=help)
         return keys
     causal, queries = name_of(x, causal), x.size(causal)
-    if not 0 <= offset <= keys - queries:
-        help = f'source_offset from 0 to {keys - queries}'
-        if queries > keys: help = f'there are {keys}: every query has a key of its own'
-        needs = f'{queries} queries from place {offset} on need {offset + queries} keys'
-        raise fault(InvalidShape, needs, help=help)
+    check_queries(queries, keys, offset)
     return _place(np.arange(queries) + offset + 1, x, causal)
 
 # %% ../../nbs/18_softmax.ipynb #953f71ea

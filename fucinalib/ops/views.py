@@ -204,7 +204,8 @@ def broadcast_to(self:Tensor,  # any tags
         if m in (1, n): continue
         help = f'only size 1 is repeated; x.repeat({t!r}, n) tiles an axis'
         raise fault(ShapeMismatch, f'over {t!r}: {m} cannot become {n}', help)
-    return np.broadcast_to(align(x.data, own, new), shape), new, (lambda g: fold_back(g, new, own, old),)
+    y = np.broadcast_to(align(x.data, own, new), shape)
+    return y, new, (lambda g: fold_back(g, new, own, old),)
 
 # %% ../../nbs/15_views.ipynb #1a15a8d2
 ALL = builtins.slice(None)
