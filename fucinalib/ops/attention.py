@@ -8,12 +8,12 @@ __all__ = ['FAR', 'PIECE', 'attention', 'relpos_shift', 'kda_recurrent']
 # %% ../../nbs/22_attention.ipynb #ba4a5ac2
 import numpy as np
 from .. import kernels
+from ..arguments import check_state, read_owners
 from ..autograd import op
 from ..checks import agrees, axes, constant, leading, mixed, new_axis, no_gradient, number
 from ..checks import one_of, rank, real, same_type, vector, whole
 from ..dtypes import SHORT
-from ..errors import IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch
-from ..errors import TagError, UnsupportedView, fault
+from ..errors import InvalidShape, OptionError, TagError, fault
 from ..kernels.attention import attend, attend_back
 from ..tags import parse
 from ..tensor import Tensor, wrap
@@ -34,18 +34,6 @@ def _band(t, s, mask, window):
 # %% ../../nbs/22_attention.ipynb #65d32daf
 _keys = [axes('k v', 'seq kv_head d', of='q'), agrees('k v', 'q', 'seq', InvalidShape),
          agrees('v', 'k', kind=InvalidShape)]
-
-def _owners(heads, n, kv_head):
-    "The kv head of every head, as an array."
-    if kv_head is None and heads % n == 0: return np.arange(heads) // (heads // n)
-    own = np.asarray(() if kv_head is None else kv_head)
-    if own.shape != (heads,) or own.dtype.kind not in 'iu':
-        help = f'kv_head={[h * n // heads for h in range(heads)]}'
-        head = f'of {heads} heads and {n} kv heads needs a whole number for each head'
-        raise fault(InvalidShape, head, help=help)
-    bad = own[(own < 0) | (own >= n)]
-    if bad.size: raise fault(IndexOutOfBounds, f'with kv head {bad[0]} of {n}', help=f'0 to {n - 1}')
-    return own.astype(np.int64)
 
 # %% ../../nbs/22_attention.ipynb #441e7c36
 PIECE = 1024      # keys of a cache that are widened at a time
@@ -172,7 +160,7 @@ def attention(q:Tensor,           # 'seq head d'; axes before them are batches
     _check_keys(q, k, v, mask)
     (t, heads, d), (s, n) = q.shape[-3:], k.shape[-3:-1]
     scale = d**-.5 if scale is None else float(scale)
-    how = _owners(heads, n, kv_head), scale, *_band(t, s, mask, window)
+    how = read_owners(heads, n, kv_head), scale, *_band(t, s, mask, window)
     x, table = _batched(q.data), _bias_table(bias, mask, t, s, q=q, k=k, v=v, sinks=sinks)
     y, l = _look(x, _pieces(k, v, x.dtype), *how, table)
     z = None if sinks is None else sinks.data
@@ -240,15 +228,7 @@ _kda_axes = [rank('q k v g_raw', 3, 'seq head k'), rank('beta_raw', 2, 'seq head
 def _spread_over_heads(q, v, a_log, dt_bias, state):
     "a_log and dt_bias as arrays that broadcast over (head, k), if they and the state fit."
     h, n, m = *q.shape[1:], v.shape[2]
-    for name, x, each in (('a_log', a_log, h), ('dt_bias', dt_bias, h * n)):
-        if x.numel in (each, n): continue
-        help = f'{each}, one for each head{" and channel" * (each > h)}, or {n}, one for each channel'
-        raise fault(ShapeMismatch, f'with {x.numel} entries of {name}', help=help)
-    if max(n, m) > 512:
-        raise fault(UnsupportedView, f'with a state of {n} by {m}', help='at most 512 by 512')
-    if state is not None and state.shape != (h, n, m):
-        help = f'sizes {(h, n, m)}: heads, keys, values'
-        raise fault(ShapeMismatch, 'with another initial state', help=help)
+    check_state((h, n, m), state, a_log=(a_log, h), dt_bias=(dt_bias, h * n))
     return a_log.data.reshape((h, 1) if a_log.numel == h else (1, n)), dt_bias.data.reshape(-1, n)
 
 # %% ../../nbs/22_attention.ipynb #a1c05e3f

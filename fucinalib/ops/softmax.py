@@ -8,7 +8,7 @@ __all__ = ['SIDE_BY_SIDE', 'slopes', 'softmax', 'logsumexp', 'log_softmax']
 # %% ../../nbs/18_softmax.ipynb #2c7e6512
 import numpy as np
 from .. import kernels
-from ..arguments import check_queries
+from ..arguments import check_queries, unnamed_queries
 from ..autograd import op
 from ..checks import additive, axis, constant, mixed, number, real, whole
 from ..errors import DTypeError, InvalidShape, TagError, fault
@@ -76,8 +76,7 @@ def _limit_of(x, axis, causal, offset):
     "How many entries of the axis each query sees, at every place of x."
     keys = x.shape[axis]
     if causal is None:
-        help = f'causal={([t for t in x.tags if t != x.tags[axis]] or "q")[-1]!r} names the queries'
-        if offset: raise fault(InvalidShape, 'source_offset without causal', help=help)
+        if offset: raise unnamed_queries(x, axis)
         return keys
     causal, queries = name_of(x, causal), x.size(causal)
     check_queries(queries, keys, offset)
