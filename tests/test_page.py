@@ -22,14 +22,13 @@ MOST = dict(
 PRESENT = dict(
     share={
         'gradients': 17,
-        'ops.attention': 21,
+        'ops.attention': 16,
         'ops.blocks': 32,
         'ops.construction': 17,
         'ops.custom': 25,
         'ops.packed': 23,
         'ops.rotary': 22,
         'ops.scans': 18,
-        'ops.softmax': 18,
         'tensor': 21,
     },
     long={
@@ -38,9 +37,8 @@ PRESENT = dict(
         'all chapters': 11,
     },
     wide={
-        '13a_scans': 1,
-        '15_views': 1,
         '15a_copies': 1,
+        '22_attention': 1,
     },
     cells={
     },
