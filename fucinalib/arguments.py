@@ -16,7 +16,7 @@ __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_
            'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where', 'read_index', 'read_span',
            'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'read_positions',
            'read_places', 'check_inside', 'check_queries', 'unnamed_queries',
-           'read_owners', 'check_state', 'read_rope',
+           'read_owners', 'check_state', 'check_streams', 'read_rope',
            'say_sizes']
 
 MOST = 2**60        # values; no memory holds more
@@ -251,6 +251,17 @@ def read_owners(heads, n, kv_head):
     bad = own[(own < 0) | (own >= n)]
     if bad.size: raise fault(IndexOutOfBounds, f'with kv head {bad[0]} of {n}', help=f'0 to {n - 1}')
     return own.astype(np.int64)
+
+
+def check_streams(n, k, v, lens, plain):
+    "OptionError, InvalidShape unless n streams have keys, values and a length each, and nothing that streams lack."
+    if lens is None or not all(isinstance(x, (list, tuple)) for x in (k, v)):
+        raise fault(OptionError, 'of streams takes lists', help='all three: k=[...], v=[...], lens=[...]')
+    if not plain:
+        raise fault(OptionError, 'of streams is causal and has no bias', help="mask='causal', bias=None")
+    if not len(k) == len(v) == len(lens) == n:
+        head = f'of {n} rows of q, {len(k)} keys, {len(v)} values and {len(lens)} lengths'
+        raise fault(InvalidShape, head, help='one of each for a stream')
 
 
 def check_state(sizes, state, **rates):

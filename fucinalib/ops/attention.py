@@ -8,7 +8,7 @@ __all__ = ['FAR', 'PIECE', 'attention', 'relpos_shift', 'kda_recurrent']
 # %% ../../nbs/22_attention.ipynb #ba4a5ac2
 import numpy as np
 from .. import kernels
-from ..arguments import check_state, read_owners
+from ..arguments import check_state, check_streams, read_owners
 from ..autograd import op
 from ..checks import agrees, axes, constant, leading, mixed, new_axis, no_gradient, number
 from ..checks import one_of, rank, real, same_type, vector, whole
@@ -172,15 +172,7 @@ def attention(q:Tensor,           # 'seq head d'; axes before them are batches
 def _streams(q, k, v, scale, mask, window, bias, kv_head, sinks, lens, out):
     "One query for each stream, each with a cache of its own."
     axes('q', 'seq head d').ask(dict(q=q))
-    if lens is None or not all(isinstance(x, (list, tuple)) for x in (k, v)):
-        help = 'all three: k=[...], v=[...], lens=[...]'
-        raise fault(OptionError, 'of streams takes lists', help=help)
-    if mask != 'causal' or bias is not None:
-        help = "mask='causal', bias=None"
-        raise fault(OptionError, 'of streams is causal and has no bias', help=help)
-    if not len(k) == len(v) == len(lens) == q.shape[0]:
-        head = f'of {q.shape[0]} rows of q, {len(k)} keys, {len(v)} values and {len(lens)} lengths'
-        raise fault(InvalidShape, head, help='one of each for a stream')
+    check_streams(q.shape[0], k, v, lens, mask == 'causal' and bias is None)
     _check_constant('streams have no gradient', q=q, k=k, v=v, sinks=sinks)
     rows = []
     for i, n in enumerate(lens):
