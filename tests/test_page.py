@@ -22,7 +22,6 @@ MOST = dict(
 PRESENT = dict(
     share={
         'gradients': 17,
-        'ops.attention': 16,
         'ops.blocks': 32,
         'ops.construction': 17,
         'ops.custom': 25,
@@ -38,7 +37,6 @@ PRESENT = dict(
     },
     wide={
         '15a_copies': 1,
-        '22_attention': 1,
     },
     cells={
     },
