@@ -5,7 +5,7 @@ from types import FunctionType
 import numpy as np
 from .dispatch import kernel
 
-CHUNK = 1 << 14     # values made at a time, so that temporaries stay in cache
+CHUNK = 1 << 15     # values made at a time, so that temporaries stay in cache
 
 
 def pieces(n):
