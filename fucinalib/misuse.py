@@ -10,7 +10,7 @@ from .elsewhere import OPTIONS
 from .errors import DTypeError, InvalidShape, OptionError, TagError, UnsupportedView, brief, did_you_mean, fault
 from .tensor import Tensor
 
-__all__ = ['complaint', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of']
+__all__ = ['complaint', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of', 'check_slopes']
 
 def complaint(o,      # an operation
               error,  # what a call of it raised
@@ -160,3 +160,21 @@ def _alone(error):
     "The error without the complaint it explains: nothing more is to be learnt from it."
     error.__suppress_context__ = True
     return error
+
+
+def check_slopes(call,     # the function and its numbers, as a call shows them
+                 numbers,  # its parameters that are numbers
+                 slopes,   # a rule for each
+                 twins,    # rules for arrays, for the function and its slopes
+                ):
+    "A slope for each number, and a rule for arrays for each rule: OptionError if not."
+    if not isinstance(twins, (list, tuple)) or not all(t is None or callable(t) for t in twins):
+        head = 'vector is no rules for arrays'
+        help = 'vector=(function, *slopes), or vector=True if those given take arrays'
+    elif not 0 < len(slopes) == len(numbers) < 3:
+        head = f'{call} has {len(slopes) or "no"} slopes'
+        help = 'one or two numbers, a slope for each: @elemental(lambda x, y, g: 2 * x * g)'
+    elif len(twins) != len(slopes) + 1:
+        head, help = f'{call} has {len(twins)} rules for arrays', '(function, *slopes)'
+    else: return
+    raise fault(OptionError, head, help=help)

@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 from ..gradients import custom_vjp
 from ..checks import not_real
-from ..errors import DTypeError, GradError, OptionError, brief, fault, named
+from ..errors import DTypeError, GradError, brief, fault, named
+from ..misuse import check_slopes
 from .pointwise import pair
 from ..tensor import Tensor
 
@@ -26,7 +27,7 @@ def elemental(*slopes,      # one per operand: slope(x, y, g) or slope(a, b, y, 
         rules, name = (f, *slopes), getattr(f, '__name__', brief(f))
         numbers = [p for p in _parameters_of(f) if p.kind is p.POSITIONAL_OR_KEYWORD]
         twins = rules if vector is True else (None,) * len(rules) if vector is None else vector
-        _check_rules(f'{name}({", ".join([p.name for p in numbers])})', numbers, slopes, twins)
+        check_slopes(f'{name}({", ".join([p.name for p in numbers])})', numbers, slopes, twins)
         both = [_over_arrays(name, *r, vector is True) for r in zip(rules, twins)]
         return _make_operation(f, numbers, both)
     decorate.__name__ = 'elemental'      # what its faults call it
@@ -43,20 +44,6 @@ def _is_slope(f):
     "Whether f can be called with three arguments."
     try: return bool(inspect.signature(f).bind_partial(1, 2, 3))
     except (TypeError, ValueError): return False
-
-# %% ../../nbs/11b_custom.ipynb #ce60120f
-def _check_rules(call, numbers, slopes, twins):
-    "A slope for each number, and a rule for arrays for each rule: OptionError if not."
-    if not isinstance(twins, (list, tuple)) or not all(t is None or callable(t) for t in twins):
-        head = 'vector is no rules for arrays'
-        help = 'vector=(function, *slopes), or vector=True if those given take arrays'
-    elif not 0 < len(slopes) == len(numbers) < 3:
-        head = f'{call} has {len(slopes) or "no"} slopes'
-        help = 'one or two numbers, a slope for each: @elemental(lambda x, y, g: 2 * x * g)'
-    elif len(twins) != len(slopes) + 1:
-        head, help = f'{call} has {len(twins)} rules for arrays', '(function, *slopes)'
-    else: return
-    raise fault(OptionError, head, help=help)
 
 # %% ../../nbs/11b_custom.ipynb #3fcf3093
 def _number_by_number(scalar, dtype, args, extra):
