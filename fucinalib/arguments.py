@@ -13,8 +13,10 @@ from .tags import align, axis_of, by_word, locate, name_of, parse
 from .tensor import Tensor, ingest
 
 __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
-           'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where', 'read_index', 'read_span',
-           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'check_places', 'read_positions',
+           'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where',
+           'read_index', 'read_span',
+           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels',
+           'read_segments', 'check_places', 'read_positions',
            'read_places', 'check_inside', 'check_queries', 'unnamed_queries',
            'read_owners', 'check_state', 'check_streams', 'read_rope',
            'say_sizes']
@@ -326,6 +328,18 @@ def check_inside(tag, at, n):
         help = f'positions are 0 to {n - 1}' + f'; {bad} from the end is {bad + n}' * (-n <= bad < 0)
         raise fault(IndexOutOfBounds, f'of {tag!r}: {bad} of {n}', help)
     return at.astype(np.int64, copy=False)
+
+
+def read_segments(x, tag, offsets, n):
+    "The offsets as an array. InvalidShape unless they cut the n entries of the axis into segments."
+    at = np.asarray(offsets.data if isinstance(offsets, Tensor) else offsets)
+    if at.dtype.kind not in 'iu' and at.size:
+        raise fault(DTypeError, f'offsets of type {at.dtype}', help='offsets are whole numbers')
+    if at.ndim != 1 or len(at) < 2 or at[0] != 0 or at[-1] != n or (np.diff(at) < 0).any():
+        help = f'begin with 0, never go down, end with {n}: [0, {n}] is one segment'
+        raise fault(InvalidShape, f'over {tag!r}: these offsets do not cut the axis into segments',
+                    offsets=offsets, help=help)
+    return at.astype('i8')
 
 
 def read_labels(labels,  # a tensor, an array, or a list

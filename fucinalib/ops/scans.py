@@ -8,9 +8,10 @@ __all__ = ['cumsum', 'cumprod', 'segment_sum', 'linear_recurrence']
 # %% ../../nbs/13a_scans.ipynb #1602aeb1
 import numpy as np
 from .. import kernels
+from ..arguments import read_segments
 from ..autograd import op
 from ..checks import axis, broadcasts, mixed, real
-from ..errors import DTypeError, InvalidShape, ShapeMismatch, TagError, fault
+from ..errors import ShapeMismatch, TagError, fault
 from ..kernels.scans import segment_spread
 from .pointwise import fold_back
 from .reductions import along, lanes
@@ -53,22 +54,11 @@ def segment_sum(x:Tensor,  # any tags
 
     Unlike torch.segment_reduce it takes offsets, not lengths."""
     (v, l), spot = _lanes_along(x, tag), axis_of(x, tag)
-    at = _read_offsets(x, tag, offsets, x.shape[spot])
+    at = read_segments(x, tag, offsets, x.shape[spot])
     y = kernels.segment_sum(v.astype('i8') if v.dtype.kind in 'iub' else v, at)
     sizes = tuple([len(at) - 1 if i == spot else n for i, n in zip(l.order, l.sizes)])
     less = l._replace(sizes=sizes, shape=y.shape)
     return less.unsee(y), x.tags, (lambda g: l.unsee(segment_spread(less.see(g), at)),)
-
-def _read_offsets(x, tag, offsets, n):
-    "The offsets as an array. InvalidShape unless they cut the n entries of the axis into segments."
-    at = np.asarray(offsets.data if isinstance(offsets, Tensor) else offsets)
-    if at.dtype.kind not in 'iu' and at.size:
-        raise fault(DTypeError, f'offsets of type {at.dtype}', help='offsets are whole numbers')
-    if at.ndim != 1 or len(at) < 2 or at[0] != 0 or at[-1] != n or (np.diff(at) < 0).any():
-        help = f'begin with 0, never go down, end with {n}: [0, {n}] is one segment'
-        raise fault(InvalidShape, f'over {tag!r}: these offsets do not cut the axis into segments',
-                    offsets=offsets, help=help)
-    return at.astype('i8')
 
 # %% ../../nbs/13a_scans.ipynb #f6fb0905
 def _lay_decay(x, tag, decay, l):
