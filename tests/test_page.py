@@ -26,7 +26,6 @@ PRESENT = dict(
         'ops.construction': 17,
         'ops.packed': 23,
         'ops.rotary': 22,
-        'ops.scans': 18,
         'tensor': 21,
     },
     long={
