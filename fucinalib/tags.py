@@ -13,17 +13,29 @@ from .misnamed import by_position, by_word, check_words, not_a_tag, not_free, no
 from .misnamed import renaming, said_twice, too_many, two_sizes
 
 # %% ../nbs/01_tags.ipynb #ac5ab50c
+def _split_words(names):
+    "One flat tuple of words: text is split at its blanks, and a list within is read like the whole."
+    return tuple(t for name in names
+                 for t in ((name.split() if isinstance(name, str) else _parse(tuple(name)))))
+
+# %% ../nbs/01_tags.ipynb #011f1a56
 MAX_RANK = 8    # more axes than this is a mistake far more often than a model
 
 @lru_cache(maxsize=4096)
 def _parse(names):
-    flat = tuple(t for name in names
-                 for t in ((name.split() if isinstance(name, str) else _parse(tuple(name)))))
+    flat = _split_words(names)
     for t in flat:
         if not t.isidentifier() or normalize('NFKC', t) != t: raise not_a_tag(t)
     if len(set(flat)) < len(flat): raise said_twice(flat)
     if len(flat) > MAX_RANK: raise too_many(flat, MAX_RANK)
     return flat
+
+# %% ../nbs/01_tags.ipynb #82c63c1e
+def _parse_lists(names):
+    "The tags of names among which are lists, or what is no name at all."
+    names = tuple(tuple(n) if isinstance(n, list) else n for n in names)
+    check_words(names)
+    return _parse(names)
 
 # %% ../nbs/01_tags.ipynb #4d837981
 def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
@@ -32,9 +44,7 @@ def parse(*names,  # 'row col', or 'row', 'col', or ('row', 'col'): all the same
     if len(names) == 1 and type(names[0]) is tuple: names = names[0]
     try: return _parse(names)
     except TypeError: pass
-    names = tuple(tuple(n) if isinstance(n, list) else n for n in names)
-    check_words(names)
-    return _parse(names)
+    return _parse_lists(names)
 
 # %% ../nbs/01_tags.ipynb #37251043
 def locate(x,       # anything with .tags and .shape
@@ -100,6 +110,7 @@ def route(src,  # tags an array has
     order = tuple([src.index(t) for t in dst if t in src])
     return order, tuple([slice(None) if t in src else None for t in dst])
 
+# %% ../nbs/01_tags.ipynb #1a948cfe
 def align(array, src, dst):
     "`array`, tagged `src`, viewed with the tags `dst`; missing axes get size 1."
     path = route(src, dst)

@@ -15,17 +15,26 @@ from .incoming import converted, filled, native, rank_fault, read_values, withou
 from .tags import axis_of, parse
 
 # %% ../nbs/02_tensor.ipynb #40639f68
+def _read_array(data, want):
+    "Whatever comes in as a plain array."
+    if type(data) is np.ndarray: return data
+    return without_subclass(data) if isinstance(data, np.ndarray) else read_values(data, want)
+
+# %% ../nbs/02_tensor.ipynb #832ee7eb
+def _fit_array(a, want):
+    "An array of one of our number types, or of the one that is wanted, aligned in memory."
+    if a.dtype not in by_np or not a.dtype.isnative: a = native(a)
+    if want is not None and a.dtype != want: a = converted(a, want)
+    return a if a.flags.aligned else a.copy()
+
+# %% ../nbs/02_tensor.ipynb #a18357a5
 def ingest(data,        # number, nested list, ndarray or anything NumPy can read
            dtype=None,  # number type wanted, None for the rule above
           )->np.ndarray:
     """`data` as an array of one of our number types; shares memory with an ndarray that already fits.
     DTypeError, InvalidShape."""
     want = None if dtype is None else as_dtype(dtype).np
-    if type(data) is np.ndarray: a = data
-    else: a = without_subclass(data) if isinstance(data, np.ndarray) else read_values(data, want)
-    if a.dtype not in by_np or not a.dtype.isnative: a = native(a)
-    if want is not None and a.dtype != want: a = converted(a, want)
-    if not a.flags.aligned: a = a.copy()
+    a = _fit_array(_read_array(data, want), want)
     return filled(a) if 0 in a.shape else a
 
 # %% ../nbs/02_tensor.ipynb #a682c97f
@@ -66,6 +75,7 @@ def patch(fn):
     setattr(Tensor, fn.__name__, fn)
     return fn
 
+# %% ../nbs/02_tensor.ipynb #591b8434
 @patch
 @named
 def axis(self:Tensor, tag): "Position of the axis `tag`."; return axis_of(self, tag)
@@ -133,6 +143,7 @@ def __array_function__(self:Tensor, function, types, args, kw):
     if name in LOOKS: return function(*map(_plain, args), **{k: _plain(v) for k, v in kw.items()})
     raise not_numpys(self, function, repr(self.tags[-1]) if self.tags and name in ALONG else '...')
 
+# %% ../nbs/02_tensor.ipynb #344a6e0a
 def _plain(a):
     "The array of a tensor, or of each in nested lists."
     if isinstance(a, Tensor): return a.numpy()
@@ -160,6 +171,7 @@ def __float__(self:Tensor): return float(self.item())
 @patch
 def __int__(self:Tensor): return int(self.item())
 
+# %% ../nbs/02_tensor.ipynb #bae81577
 @patch
 def __index__(self:Tensor):
     if self.data.dtype.kind in 'iu': return self.item()
@@ -178,6 +190,7 @@ def __iter__(self:Tensor):
     if self.tags: help = f'x.unbind({self.tags[0]!r}), or x.numpy() where a list is wanted'
     raise fault(NoFirstAxis, 'a tensor has no first axis to walk along', x=self, help=help)
 
+# %% ../nbs/02_tensor.ipynb #bc35cea4
 @patch
 def __len__(self:Tensor):
     help = 'x.numel'
@@ -189,6 +202,7 @@ def compact(a):
     "The values that an array shows, contiguous and free to be changed: what a copy holds."
     return a if a.flags.carray else a.copy()
 
+# %% ../nbs/02_tensor.ipynb #370d8350
 @patch
 def __copy__(self:Tensor):
     "Another tensor for the same memory, at the same place in the graph."

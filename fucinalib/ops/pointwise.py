@@ -25,11 +25,20 @@ def pair(x, other, names=('x', 'other')):
     that folds a gradient back to it."""
     if not isinstance(other, Tensor): return x.data, as_number(other, x), x.tags, same, None
     a, b = x.data, other.data
-    if a.dtype is not F32 or b.dtype is not F32:
-        if a.dtype != b.dtype: raise mixed(x, other, *names)
-        if a.dtype.kind == 'b': raise not_numeric(x)
+    if a.dtype is not F32 or b.dtype is not F32: _check_types(x, other, names)
     if x.tags == other.tags and a.shape == b.shape: return a, b, x.tags, same, same
-    tags = meeting(x, other, names)
+    return _line_up(x, other, names)
+
+# %% ../../nbs/10_pointwise.ipynb #97a94269
+def _check_types(x, other, names):
+    "The error if two operands are of different number types, or of truth values."
+    if x.data.dtype != other.data.dtype: raise mixed(x, other, *names)
+    if x.data.dtype.kind == 'b': raise not_numeric(x)
+
+# %% ../../nbs/10_pointwise.ipynb #654d7c0d
+def _line_up(x, other, names):
+    "What `pair` gives for two operands that do not match as they are."
+    a, b, tags = x.data, other.data, meeting(x, other, names)
     p, q = align(a, x.tags, tags), align(b, other.tags, tags)
     shape = np.broadcast_shapes(p.shape, q.shape)
     return p, q, tags, folder(x.tags, a.shape, tags, shape), folder(other.tags, b.shape, tags, shape)
@@ -41,6 +50,7 @@ def folder(own, size, tags, shape):
     if own == tags and size == shape: return same
     return lambda g: fold_back(g, tags, own, size)
 
+# %% ../../nbs/10_pointwise.ipynb #248a6bbf
 def fold_back(g, tags, own, size):
     """Sum `g` over the axes the operand lacked or had at size 1, then put the rest into the
     operand's order."""
@@ -72,6 +82,11 @@ def finite(value, kind):
     except OverflowError: return None
     if kind.itemsize < 4: return float(rounded(np.asarray(value), kind))
     if -6e4 < value < 6e4: return value      # every real type that computes goes this far
+    return _overflow(value, kind)
+
+# %% ../../nbs/10_pointwise.ipynb #59dd944c
+def _overflow(value, kind):
+    "The float, or the infinity that the NumPy type makes of it."
     near = float(kind.type(value))
     return value if np.isfinite(near) else near
 
@@ -100,9 +115,8 @@ def mul(x:Tensor,            # any tags
        )->Tensor:
     "x * other, broadcasting by name."
     a, b, tags, fold_x, fold_other = pair(x, other)
-    return (kernels.mul(a, b),
-            tags,
-            (lambda g: fold_x(kernels.mul(g, b)), lambda g: fold_other(kernels.mul(g, a))))
+    rules = lambda g: fold_x(kernels.mul(g, b)), lambda g: fold_other(kernels.mul(g, a))
+    return kernels.mul(a, b), tags, rules
 
 # %% ../../nbs/10_pointwise.ipynb #2761af1c
 @op('pointwise', needs=[real('x', 'whole numbers divide with div_floor (//) or div_trunc'),
@@ -178,6 +192,7 @@ def assigned(sign, fn, fix):
                     help=f'w.detach().{fix} changes its values')
     return assign
 
+# %% ../../nbs/10_pointwise.ipynb #8c629e56
 Tensor.__iadd__, Tensor.__isub__ = (assigned('+', add, 'add_(other)'),
                                     assigned('-', sub, 'add_(other, alpha=-1)'))
 Tensor.__imul__, Tensor.__itruediv__ = assigned('*', mul, 'mul_(s)'), assigned('/', div, 'mul_(1 / s)')
@@ -188,15 +203,17 @@ def __radd__(self:Tensor, other): return add(self, other)
 @patch
 def __rmul__(self:Tensor, other): return mul(self, other)
 @patch
+def __neg__(self:Tensor): return mul(self, -1)
+@patch
+def __pos__(self:Tensor): return self
+
+# %% ../../nbs/10_pointwise.ipynb #e7a9e6a8
+@patch
 def __rsub__(self:Tensor, other): return sub(lift(other, self), self)
 @patch
 def __rtruediv__(self:Tensor, other): return div(lift(other, self), self)
 @patch
 def __rpow__(self:Tensor, other): return pow(lift(other, self), self)
-@patch
-def __neg__(self:Tensor): return mul(self, -1)
-@patch
-def __pos__(self:Tensor): return self
 
 # %% ../../nbs/10_pointwise.ipynb #12164adf
 @op('pointwise', needs=[writable('x')], composed=True, differentiable=False)
@@ -240,6 +257,7 @@ def last_axis_vector(x, vector, tag):
                     help=f'give {x.shape[-1]} values')
     return v
 
+# %% ../../nbs/10_pointwise.ipynb #0778f395
 @op('pointwise', needs=[constant('vec')])
 def bias_add(x:Tensor,  # any tags, the last one is `tag`
              vec,       # a plain array, one value per entry of the last axis; it gets no gradient
