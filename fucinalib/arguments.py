@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from .errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError,
                      ShapeMismatch, TagError, UnsupportedView, brief, did_you_mean, fault)
-from .tags import align, axis_of, by_word, locate, name_of, parse
+from .tags import align, axis_of, by_word, locate, name_of, parse, renaming
 from .tensor import Tensor, ingest
 
 __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
@@ -19,7 +19,7 @@ __all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_
            'read_segments', 'check_places', 'read_positions',
            'read_places', 'check_inside', 'check_queries', 'unnamed_queries',
            'read_owners', 'check_state', 'check_streams', 'read_rope',
-           'say_sizes']
+           'say_sizes', 'name_product', 'check_matrices']
 
 MOST = 2**60        # values; no memory holds more
 
@@ -457,3 +457,28 @@ def read_rope(x,         # a tensor
         head = f'over {tag!r}: the table turns {table.dim} features at {len(table)} positions'
         raise fault(ShapeMismatch, head, help, table=table)
     return position, table
+
+
+# ---- products by position
+def name_product(x, y, out_tags, transpose_a):
+    "The tags of the result, one for each axis."
+    tags, longer = parse(out_tags), x if x.ndim >= y.ndim else y
+    if transpose_a and longer.ndim == 2:
+        (t, _), (s, _) = x.tags, y.tags
+        help = f'x.dot({"y" if s == t else renaming("y", s, t)}, {t!r})'
+        help = f'sum over the first axis by name: {help}'
+        raise fault(OptionError, 'with transpose_a is for batches of matrices', help=help)
+    if len(tags) == longer.ndim: return tags
+    help = f'name every axis of the result, e.g. {" ".join(longer.tags[:-2] + ("m", "n"))!r}'
+    raise fault(TagError, f'has a result of {longer.ndim} axes, and {len(tags)} names', help=help)
+
+
+def check_matrices(a, b):
+    "Columns are as many as rows, and leading axes meet from the right, equally long or one of them 1."
+    if a.shape[-1] != b.shape[-2]:
+        help = 'transpose_b=True multiplies by the transpose; x.dot(y, tag) finds the axis by name'
+        raise fault(ShapeMismatch, f'of {a.shape[-1]} columns and {b.shape[-2]} rows', help=help)
+    for n, m in zip(a.shape[-3::-1], b.shape[-3::-1]):
+        if n == m or 1 in (n, m): continue
+        help = 'leading axes meet from the right; equal sizes, or 1'
+        raise fault(ShapeMismatch, f'of leading axes of {n} and {m}', help=help)

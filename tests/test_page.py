@@ -24,7 +24,6 @@ PRESENT = dict(
         'gradients': 17,
         'ops.blocks': 32,
         'ops.construction': 17,
-        'ops.packed': 23,
         'ops.rotary': 22,
         'tensor': 21,
     },

@@ -9,6 +9,7 @@ __all__ = ['BLOCK', 'matmul', 'PackedWeight', 'refuse_graph', 'check', 'dot_from
 from html import escape
 import numpy as np
 from .. import kernels
+from ..arguments import check_matrices, name_product
 from ..autograd import op
 from ..checks import agrees, constant, flag, last, new_axis, no_gradient, rank
 from ..checks import real, same_type, single
@@ -47,30 +48,6 @@ def _right_slope(g, a, b):
     rows = [np.ascontiguousarray(x).reshape(-1, x.shape[-1]) for x in (a, g)]
     return kernels.matmul(rows[0].T, rows[1])
 
-# %% ../../nbs/25_packed.ipynb #b20dd9b7
-def _result_tags(x, y, out_tags, transpose_a):
-    "The tags of the result, one for each axis."
-    tags, longer = parse(out_tags), x if x.ndim >= y.ndim else y
-    if transpose_a and longer.ndim == 2:
-        (t, _), (s, _) = x.tags, y.tags
-        help = f'x.dot({"y" if s == t else renaming("y", s, t)}, {t!r})'
-        help = f'sum over the first axis by name: {help}'
-        raise fault(OptionError, 'with transpose_a is for batches of matrices', help=help)
-    if len(tags) == longer.ndim: return tags
-    help = f'name every axis of the result, e.g. {" ".join(longer.tags[:-2] + ("m", "n"))!r}'
-    raise fault(TagError, f'has a result of {longer.ndim} axes, and {len(tags)} names', help=help)
-
-# %% ../../nbs/25_packed.ipynb #ac015558
-def _check_meeting(a, b):
-    "Columns are as many as rows, and leading axes meet from the right, equally long or one of them 1."
-    if a.shape[-1] != b.shape[-2]:
-        help = 'transpose_b=True multiplies by the transpose; x.dot(y, tag) finds the axis by name'
-        raise fault(ShapeMismatch, f'of {a.shape[-1]} columns and {b.shape[-2]} rows', help=help)
-    for n, m in zip(a.shape[-3::-1], b.shape[-3::-1]):
-        if n == m or 1 in (n, m): continue
-        help = 'leading axes meet from the right; equal sizes, or 1'
-        raise fault(ShapeMismatch, f'of leading axes of {n} and {m}', help=help)
-
 # %% ../../nbs/25_packed.ipynb #05990a52
 @op('packed', needs=[real('x', 'x.dot(y, tag) takes whole numbers'), same_type('y', of='x'),
     rank('x y', 2, 'm k', most=8, kind=InvalidShape, hint='x.dot(y, tag) takes vectors'),
@@ -84,10 +61,10 @@ def matmul(x:Tensor,           # at least two axes; the last one is summed
     """Matrix product by position; leading axes broadcast.
 
     Unlike torch.matmul no vectors, and the names of the result are given."""
-    tags = _result_tags(x, y, out_tags, transpose_a)
+    tags = name_product(x, y, out_tags, transpose_a)
     def turned(a, swap): return a.swapaxes(-1, -2) if swap else a
     a, b = turned(x.data, transpose_a), turned(y.data, transpose_b)
-    _check_meeting(a, b)
+    check_matrices(a, b)
     def for_x(g): return turned(_sum_lead(_product(g, b.swapaxes(-1, -2)), a.shape), transpose_a)
     def for_y(g): return turned(_right_slope(g, a, b), transpose_b)
     return _product(a, b), tags, (for_x, for_y)
