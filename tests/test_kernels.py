@@ -6,7 +6,9 @@ from pathlib import Path
 from types import SimpleNamespace
 import numpy as np
 import pytest
+import fucinalib as fl
 from fucinalib import kernels
+from fucinalib.autograd import registry
 from fucinalib.errors import ForkError, OptionError
 from fucinalib.kernels import discovery as loader, dispatch, threads
 from kernel_samples import MORE, SAMPLES, Source
@@ -578,3 +580,41 @@ def test_table_is_complete():
         assert k.doc and k.name == name and callable(getattr(kernels, name)) and getattr(kernels, name).kernel is k
         assert all(f'{name}_{form}' in kernels.table for form in k.forms)
     assert dispatch.table is kernels.table
+
+
+# which kernels an operation runs
+
+
+def by_samples():
+    "The kernels that the samples of all operations run, forward and backward."
+    with kernels.noted() as names:
+        for o in registry.values():
+            for i, sample in enumerate(o.samples):
+                args, kw = sample.draw(seed=i, dtype='f32', requires_grad=o.differentiable)
+                with fl.enable_grad(): both_ways(o.call, *args, **kw)
+    return set(names)
+
+def both_ways(f, *args, **kw):
+    found = f(*args, **kw)
+    for y in found if isinstance(found, (tuple, list)) else [found]:
+        if getattr(y, 'node', None) is not None: y.backward(np.ones(y.shape, y.data.dtype))
+
+def by_size():
+    "Those that take a size, or an option, which no sample has."
+    made = lambda tags, *shape: fl.param(Source(0).unit(*shape), tags)
+    tall, square = made('a b', 400, 300), made('g m k', 3000, 4, 4)
+    picture, taps = made('n h w c', 2, 16, 16, 128), made('out kh kw c', 128, 3, 3, 128)
+    with kernels.noted() as names:
+        for f in (lambda: tall.softmax('a'), lambda: tall.log_softmax('a'), lambda: tall.gelu(approximate='quant'),
+                  lambda: fl.einsum(made('a', 400), made('b', 400), 'a b'),
+                  lambda: square.dot(made('g k n', 3000, 4, 4), 'k'),
+                  lambda: tall.dot(made('a b', 400, 300), 'a'), lambda: picture.conv2d(taps, padding=1)):
+            both_ways(f)
+    return set(names)
+
+BLOCKS = 'floats_', 'dot_q', 'dot_planes', 'activate_', 'unpack_planes'      # of tests/test_blocks.py
+
+def test_every_kernel_has_a_caller():
+    "A kernel that no operation runs would be compiled, tested and kept for nobody."
+    lost = set(kernels.table) - by_samples() - by_size()
+    assert not sorted(name for name in lost if not name.startswith(BLOCKS))
