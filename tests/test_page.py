@@ -189,10 +189,13 @@ def homonyms():
     for path in sorted((ROOT/'fucinalib').rglob('*.py')):
         place = path.relative_to(ROOT/'fucinalib').with_suffix('').as_posix()
         side = 'kernels' if place.startswith('kernels/') else 'library'
-        for n in ast.parse(path.read_text()).body:
+        tree = ast.parse(path.read_text())
+        methods = {t.attr for n in tree.body if isinstance(n, ast.Assign) for t in n.targets
+                   if isinstance(t, ast.Attribute) and ast.unparse(n.value) == f'staticmethod(named({t.attr}))'}
+        for n in tree.body:
             if not isinstance(n, (ast.FunctionDef, ast.ClassDef)) or n.name.startswith('_'): continue
             method = isinstance(n, ast.FunctionDef) and [a.arg for a in n.args.args[:1]] == ['self']
-            if not method:
+            if not method and n.name not in methods:
                 meant[side, n.name][place] = ast.get_docstring(n)
     return {f'{name}: {" ".join(places)}': len(set(places.values())) for (_, name), places in meant.items()
             if len(set(places.values())) > 1}

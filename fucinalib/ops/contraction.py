@@ -6,7 +6,7 @@
 __all__ = ['CALL', 'CALLS', 'SMALL', 'MANY', 'ROWS', 'Groups', 'groups', 'Clash', 'linked', 'suits', 'dot_tags', 'dot',
            'matmul_operator', 'add_dot', 'thinned', 'as_chain', 'many', 'einsum', 'fuse', 'fits', 'layouts', 'View',
            'view', 'cheapest', 'reader', 'runner', 'which', 'lanewise', 'special', 'Plan', 'plan', 'contract',
-           'by_type', 'largest', 'record']
+           'by_type', 'largest']
 
 # %% ../../nbs/14_contraction.ipynb #709d61c8
 from functools import lru_cache
@@ -45,14 +45,14 @@ def groups(a, b, out):
 class Clash(Exception):
     "A shared axis has two sizes; carries its tag."
 
-def linked(op, x, w, out):
+def linked(what, x, w, out):
     "Array, tags and rules of the contraction of two tensors to the tags `out`."
     a, b, p, q = x.data, w.data, x.tags, w.tags
     if (a.dtype != b.dtype or a.dtype.char not in 'fd') and not suits(x, w): raise _unsuited(x, w)
-    try: y = contract(a, p, b, q, out, op)
+    try: y = contract(a, p, b, q, out, what)
     except Clash as e: raise size_clash(x, w, e.args[0]) from None
-    return y, out, (lambda g: contract(g, out, b, q, p, f'{op}, gradient of x', ('g', 'w')),
-                    lambda g: contract(g, out, a, p, q, f'{op}, gradient of w', ('g', 'x')))
+    return y, out, (lambda g: contract(g, out, b, q, p, f'{what}, gradient of x', ('g', 'w')),
+                    lambda g: contract(g, out, a, p, q, f'{what}, gradient of w', ('g', 'x')))
 
 def suits(x, w):
     "Whether types may be multiplied: equal and not f8, or a 16-bit weight that is widened to f32."
@@ -409,7 +409,7 @@ def contract(a,                  # array
     if a.dtype != b.dtype or a.dtype.char not in 'fd':
         return by_type(a, a_tags, b, b_tags, out, what, names)
     p = plan(a_tags, b_tags, out, a.shape, a.strides, b.shape, b.strides, a.itemsize)
-    if watching: tell(lambda: record(p, a, a_tags, b, b_tags, out, what, names))
+    if watching: tell(lambda: _note_product(p, a, a_tags, b, b_tags, out, what, names))
     return p.run(a, b)
 
 # %% ../../nbs/14_contraction.ipynb #577550cd
@@ -433,7 +433,7 @@ def largest(a):
     return max(abs(int(a.min())), abs(int(a.max())))
 
 # %% ../../nbs/14_contraction.ipynb #d4e9253b
-def record(p, a, a_tags, b, b_tags, out, what, names):
+def _note_product(p, a, a_tags, b, b_tags, out, what, names):
     "What `explain` shows of one product."
     (m, k), n, loops = p.views[0].shape[-2:], p.views[1].shape[-1], prod(p.views[2].shape[:-2])
     turned = lambda v: ', axes in another order' * (v.order != tuple(range(len(v.order))))
