@@ -25,7 +25,7 @@ PRESENT = dict(
         'ops.blocks': 32,
         'ops.construction': 17,
         'ops.rotary': 22,
-        'tensor': 21,
+        'tensor': 20,
     },
     long={
     },
@@ -40,11 +40,8 @@ PRESENT = dict(
     columns={
     },
     homonyms={
-        'concat: ops/blocks ops/copies': 2,
-        'record: autograd ops/contraction': 2,
     },
     shadows={
-        'ops.contraction': 1,
     },
 )
 
