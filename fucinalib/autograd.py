@@ -126,6 +126,7 @@ class no_grad(BareBlock):
         now = blocks.get()
         if self in now: last = len(now) - 1 - now[::-1].index(self); switch(now[:last] + now[last + 1:])
 
+# %% ../nbs/03_autograd.ipynb #fca49d8b
 class enable_grad(no_grad):
     "Record inside, even within `no_grad`."
     on = True
@@ -192,6 +193,7 @@ def _find_place(a, share, *where):
     if there.shape == np.shape(g) and there.dtype == getattr(g, 'dtype', None): return there, g
     raise place_fault(share, there, *where)
 
+# %% ../nbs/03_autograd.ipynb #3e7faa85
 def _add_share(a, ours, share, *where):
     "The array `a` plus a share; in place if `a` is `ours`."
     if not ours and type(share) is not Part: return np.asarray(a + share)
@@ -413,8 +415,6 @@ def op(family,         # group of ops it is documented with
     return decorate
 
 # %% ../nbs/03_autograd.ipynb #99fb237d
-FACTS = dict(samples=(), by_hand=(), torch=None)    # what is told, and what holds before
-
 def facts(call,         # an operation
           samples=(),   # to try it on
           mistakes=(),  # calls that must fail, besides those its checks make: (kind of error, call)
@@ -424,6 +424,9 @@ def facts(call,         # an operation
     tell_facts(call.op, samples, mistakes, torch or call.op.torch)
 
 def tell_facts(o, samples, mistakes, torch): o.samples, o.by_hand, o.torch = samples, mistakes, torch
+
+# %% ../nbs/03_autograd.ipynb #53ababcf
+FACTS = dict(samples=(), by_hand=(), torch=None)    # what is told, and what holds before
 
 def _read_facts(self, name):
     "What is told of an operation; of the library's own it is read when somebody first asks."

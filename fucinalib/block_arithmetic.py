@@ -202,6 +202,7 @@ def _soft_half(d):
     normal = (d >= np.float32(2.**-14)) & (d <= np.float32(65504))
     return np.where(normal, d.astype(np.float16).astype(np.float32), d)
 
+# %% ../nbs/24b_block_arithmetic.ipynb #770310e8
 def _activated(x, group):
     "Where codes, scales, and the sums of every `group` codes go."
     m, n = x.shape
@@ -258,6 +259,7 @@ def _tiled(f, w, x):
     for at, tile in _unpacked_rows(f, w, x.shape[1]): y[:, at] = np.matmul(x, tile.T)
     return y
 
+# %% ../nbs/24b_block_arithmetic.ipynb #04b2223e
 def tiled_back(f, w, g, k):
     "g @ w for blocks w (n, bytes of a row): the gradient of x."
     y = np.zeros((len(g), k), np.float32)
@@ -307,6 +309,7 @@ def unpack_rows(code, scale, low):
     if low is not None: y += low[..., None]
     return y.swapaxes(1, 2).reshape(4 * len(code), -1)
 
+# %% ../nbs/24b_block_arithmetic.ipynb #5f4dd5a9
 def _numbers_out(code, *rest): return [((4 * len(code), code.shape[1] * code.shape[3]), np.float32)]
 
 @kernel(out=_numbers_out, floor=4096)

@@ -61,6 +61,17 @@ class GradReport:
     def __bool__(self): return True
 
 # %% ../nbs/03a_gradients.ipynb #19aaa55b
+def _weigh(ys):
+    "A weight for every value of the results; 1 for a single number."
+    rng = np.random.default_rng(1)
+    one = len(ys) == 1 and ys[0].data.size == 1
+    return [np.ones(y.shape) if one else rng.uniform(.5, 1.5, y.shape) for y in ys]
+
+# %% ../nbs/03a_gradients.ipynb #070d5331
+def _spread(a): return a if isinstance(a, (list, tuple)) else [a]
+def _reals(tensors): return [t for t in tensors if t.dtype.is_float]
+
+# %% ../nbs/03a_gradients.ipynb #1d23d585
 def gradcheck(fn,          # a function of the inputs that returns one tensor
               *inputs,     # tensors; those that require a gradient are checked, or else every real one
               eps=1e-6,    # size of a nudge, relative to values above 1
@@ -74,23 +85,23 @@ def gradcheck(fn,          # a function of the inputs that returns one tensor
     results = lambda: [t for t in _spread(fn(*args, **kw)) if isinstance(t, Tensor)]
     ys = [y for y in results() if y.node is not None]
     if not ys: raise no_graph(fn)
-    rng = np.random.default_rng(1)
-    one = len(ys) == 1 and ys[0].data.size == 1
-    weights = [np.ones(y.shape) if one else rng.uniform(.5, 1.5, y.shape) for y in ys]
+    weights = _weigh(ys)
     for y, w in zip(ys, weights): y.backward(w)
     def total(): return float(sum(np.sum(w * y.data) for w, y in zip(weights, _reals(results()))))
     return compare_slopes(total, twins, eps, atol, rtol)
 
-def _spread(a): return a if isinstance(a, (list, tuple)) else [a]
-def _reals(tensors): return [t for t in tensors if t.dtype.is_float]
-
 # %% ../nbs/03a_gradients.ipynb #673141c6
-def _twins_of(inputs, kw):
-    "Leaves in f64 in the place of the tensors to check, and the arguments that hold them."
+def _make_leaves(inputs, kw):
+    "The tensors to check, by their id, as leaves in f64."
     given = [x for a in (*inputs, *kw.values()) for x in _spread(a) if isinstance(x, Tensor)]
     chosen = [x for x in given if x.requires_grad] or _reals(given)
     if not chosen: raise no_graph(None)
-    twins = {id(x): param(np.array(x.data, 'f8'), x.tags) for x in chosen}
+    return {id(x): param(np.array(x.data, 'f8'), x.tags) for x in chosen}
+
+# %% ../nbs/03a_gradients.ipynb #62a13db0
+def _twins_of(inputs, kw):
+    "Leaves in f64 in the place of the tensors to check, and the arguments that hold them."
+    twins = _make_leaves(inputs, kw)
     def twin(x):
         if id(x) in twins: return twins[id(x)]
         return wrap(x.data.astype('f8'), x.tags) if isinstance(x, Tensor) and x.dtype.is_float else x
@@ -98,13 +109,17 @@ def _twins_of(inputs, kw):
     return [*twins.values()], [deep(a) for a in inputs], {k: deep(a) for k, a in kw.items()}
 
 # %% ../nbs/03a_gradients.ipynb #0b218b9f
+def _both_slopes(f, leaf, eps):
+    "For each value of a leaf: its place, its slope by nudges and by the rules."
+    found = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.data
+    for at in np.ndindex(leaf.shape): yield at, _nudge(f, leaf, at, eps), float(found[at])
+
+# %% ../nbs/03a_gradients.ipynb #c86d7e8b
 def compare_slopes(f, leaves, eps, atol, rtol):
     "Nudge every value of every leaf and compare with its gradient."
     report = GradReport()
     for k, leaf in enumerate(leaves):
-        found = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.data
-        for at in np.ndindex(leaf.shape):
-            slope, rule = _nudge(f, leaf, at, eps), float(found[at])
+        for at, slope, rule in _both_slopes(f, leaf, eps):
             error, size = abs(slope - rule), max(abs(slope), abs(rule))
             if not error <= atol + rtol * size: raise slope_fault(k, leaf, at, rule, slope)
             report.add(error, size)
@@ -115,9 +130,8 @@ def _nudge(f, leaf, at, eps):
     "The slope of `f` in one value of a leaf, by central differences."
     v = leaf.data[at]
     h = eps * max(1., abs(v))
-    with no_grad():
-        leaf.data[at] = v + h; up = f()
-        leaf.data[at] = v - h; down = f()
+    def value(u): leaf.data[at] = u; return f()
+    with no_grad(): up, down = value(v + h), value(v - h)
     leaf.data[at] = v
     return (up - down) / (2 * h)
 
@@ -146,21 +160,29 @@ def checkpoint(fn,              # a function that returns one tensor, the same e
 CHECKPOINT = Op(checkpoint, 'autograd')
 
 # %% ../nbs/03a_gradients.ipynb #11ff90d2
+def _find_parents(ends, inputs):
+    "Where a block's record ends: at which of its inputs, each counted once, and at what else it used."
+    given = [x.node if isinstance(x, Tensor) else None for x in inputs]
+    here = [n if n in ends and n not in given[:i] else None for i, n in enumerate(given)]
+    return here, [n for n in reversed(ends) if n not in given]
+
+# %% ../nbs/03a_gradients.ipynb #6469a16e
 def _run_and_forget(fn, *inputs):
     "Run a block; of its record stays one node, whose parents are those older than the run."
     around = [kind() for kind in surroundings] if mode.grad else []
     since, y = next(clock), _run_block(fn, inputs, around)
     ends = [n for n in reach(y.node, since) if n.born < since] if y.node and mode.grad else []
     if not ends or y.node in ends: return y
-    given = [x.node if isinstance(x, Tensor) else None for x in inputs]
-    here = [n if n in ends and n not in given[:i] else None for i, n in enumerate(given)]
-    parents = (*here, *[n for n in reversed(ends) if n not in given])
+    here, others = _find_parents(ends, inputs)
+    parents = (*here, *others)
     t = wrap(y.data, y.tags)
     rule = _Again(fn, inputs, around, parents, (t.tags, t.shape, t.dtype))
     constants = [sketch(x) for x, p in zip(inputs, here) if p is None]
     t.node = Node(t, CHECKPOINT, parents, rule, constants)
     if watching: announce(t.node)
     return t
+
+CHECKPOINT.bare = _run_and_forget
 
 # %% ../nbs/03a_gradients.ipynb #34e5250e
 def _run_block(fn, inputs, around):
@@ -172,11 +194,10 @@ def _run_block(fn, inputs, around):
     raise fault(GradError, 'checkpoint: the block must return one tensor', result=y,
                 help='make it two blocks, or stack the results')
 
-CHECKPOINT.bare = _run_and_forget
-
 # %% ../nbs/03a_gradients.ipynb #11ff90d4
 surroundings = []
 
+# %% ../nbs/03a_gradients.ipynb #2b276c31
 class _Again:
     "The gradient rule of a block: run it again and go back through it, as far as its parents."
     def __init__(self, fn, inputs, around, parents, result):

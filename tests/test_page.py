@@ -21,10 +21,10 @@ MOST = dict(
 )
 PRESENT = dict(
     share={
-        'gradients': 17,
+        'gradients': 16,
         'ops.blocks': 32,
         'ops.construction': 17,
-        'ops.rotary': 22,
+        'ops.rotary': 21,
         'tensor': 20,
     },
     long={

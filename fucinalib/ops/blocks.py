@@ -68,6 +68,7 @@ def _bytes_of(blocks, f):
     help = f'Tensor(data, tags).to({str(f)!r}) turns numbers into blocks'
     raise fault(DTypeError, f'blocks are bytes, these are {b.dtype}', blocks=b, help=help)
 
+# %% ../../nbs/25a_blocks.ipynb #5f0a3426
 def _count_blocks(n, f):
     "How many blocks of the format n numbers are."
     if n % f.elems == 0: return n // f.elems
@@ -408,9 +409,8 @@ def _normalised_rows(p, x, tag, rms_norm):
 def _gelu_gated(p, x, gate):
     "x gelu(gate), the gelu by ggml's 16-bit table; for q8_0 weights."
     if p.layout != 'q8_0x4':
-        help = 'gate first: x.gated(gate, "geglu"), then dot'
         head = f"with gate=('geglu_quant', ...) takes q8_0 weights, this one is {p.layout}"
-        raise fault(OptionError, head, w=p, help=help)
+        raise fault(OptionError, head, w=p, help='gate first: x.gated(gate, "geglu"), then dot')
     if (gate.tags, gate.shape) != (x.tags, x.shape): matches('gate', of='x').ask(dict(x=x, gate=gate))
     p.refuse_graph(x=x, w=p, gate=gate)
     return x.data * gelu(gate.detach(), approximate='quant').data

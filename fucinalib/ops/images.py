@@ -77,20 +77,26 @@ class PreparedConv2d:
                                       for name in ('tags', 'shape', 'dtype', 'ndim', 'data'))
 
 # %% ../../nbs/23b_images.ipynb #0e98ab43
+def _planes_of(w):
+    "The planes of an array of weights, None where tiles do not pay or are not exact enough."
+    o, kh, kw, c = w.shape
+    worth = (kh, kw) == (3, 3) and min(c, o) >= LEAST and w.dtype == np.float32
+    return _weight_planes(w.reshape(o, -1).T, c) if worth else None
+
+# %% ../../nbs/23b_images.ipynb #d2dabacd
 _weight = rank('w', 4, 'out kh kw c')
 _groups = whole('groups', 1, kind=ShapeMismatch)
 _learning = constant('w', 'conv2d takes the weight itself', GradientPreparedConv2dUnsupported)
 
+# %% ../../nbs/23b_images.ipynb #8659fa49
 @op('convolution', needs=[_weight, _learning], differentiable=False, composed=True, half='native')
 def prepare_conv2d(w:Tensor,  # 'out kh kw c'
                   )->PreparedConv2d:
     "An independent, prepared copy of a weight for x.conv2d(prepared); 16-bit weights are widened once."
     if not w.dtype.is_float or w.data.itemsize == 1:
         raise fault(DTypeError, f'of {w.dtype}', help="w.to('f32').prepare_conv2d()")
-    o, kh, kw, c = w.shape
     a = np.array(w.data, 'f4' if w.data.dtype in SHORT else None, order='C')
-    worth = (kh, kw) == (3, 3) and min(c, o) >= LEAST and a.dtype == np.float32
-    return PreparedConv2d(wrap(a, w.tags), _weight_planes(a.reshape(o, -1).T, c) if worth else None)
+    return PreparedConv2d(wrap(a, w.tags), _planes_of(a))
 
 # %% ../../nbs/23b_images.ipynb #60ece75a
 def _take_weight(x, w, bias):
@@ -111,12 +117,17 @@ def _name_result(x, w):
     return parse(replaced(x, x.tags[-1], w.tags[0]))
 
 # %% ../../nbs/23b_images.ipynb #a0dfb318
-def _check_channels(x, w, groups):
-    "ShapeMismatch unless the weights look at the channels of one group."
-    c, o, seen = x.shape[-1], w.shape[0], w.shape[3]
+def _check_groups(x, w, groups):
+    "ShapeMismatch unless channels can be divided into so many groups."
+    c, o = x.shape[-1], w.shape[0]
     if c % groups or o % groups:
         head = f'{c} input and {o} output channels in {groups} groups'
         raise fault(ShapeMismatch, head, help='groups divides both')
+
+# %% ../../nbs/23b_images.ipynb #9f5bf57f
+def _check_channels(x, w, groups):
+    "ShapeMismatch unless the weights look at the channels of one group."
+    c, seen = x.shape[-1], w.shape[3]
     if seen == c // groups: return
     head, help = f'w looks at {seen} channels, x has {c}', f'groups={c // seen}, or a weight with {c}'
     if groups > 1: head += f' in {groups} groups'
@@ -124,17 +135,21 @@ def _check_channels(x, w, groups):
     raise fault(ShapeMismatch, head, help=help)
 
 # %% ../../nbs/23b_images.ipynb #88a9b99a
+def _run_in_groups(v, matrix, c, geometry, groups, bias, relu):
+    "The convolution of images whose channels are divided into groups."
+    y = conv.convolve(v, matrix, c, geometry, groups)
+    conv.finish(y.reshape(-1, matrix.shape[1]), bias, relu)
+    return y
+
+# %% ../../nbs/23b_images.ipynb #af083644
 def _run_forward(v, matrix, planes, c, geometry, groups, bias, relu):
     "The convolution of images, and whether it went by tiles."
-    o = matrix.shape[1]
-    if groups > 1:
-        y = conv.convolve(v, matrix, c, geometry, groups)
-        conv.finish(y.reshape(-1, o), bias, relu)
-    elif _goes_by_tiles(v, c, o, geometry) and conv.all_finite(v) and conv.all_finite(matrix):
+    if groups > 1: return _run_in_groups(v, matrix, c, geometry, groups, bias, relu), False
+    tiles = _goes_by_tiles(v, c, matrix.shape[1], geometry)
+    if tiles and conv.all_finite(v) and conv.all_finite(matrix):
         planes = _weight_planes(matrix, c) if planes is None else planes
         return by_tiles(v, planes, c, geometry, bias, relu), True
-    else: y = conv.correlate(v, matrix, c, geometry, bias, relu)
-    return y, False
+    return conv.correlate(v, matrix, c, geometry, bias, relu), False
 
 # %% ../../nbs/23b_images.ipynb #6ce735ff
 def _before_cut(shape, y):
@@ -165,6 +180,7 @@ def conv2d(x:Tensor,          # 'h w c', channels last; more axes in front pass 
     Unlike torch, channels come last, and there is no dilation.'''
     (w, planes), groups = _take_weight(x, w, bias), operator.index(groups)
     tags = _name_result(x, w)
+    _check_groups(x, w, groups)
     _check_channels(x, w, groups)
     conv.check_bias(bias, w, w.tags[0])
     (v, lead, h, wide, c), o, b = as_images(x), w.shape[0], None if bias is None else bias.data
@@ -181,13 +197,18 @@ def conv2d(x:Tensor,          # 'h w c', channels last; more axes in front pass 
 # %% ../../nbs/23b_images.ipynb #820a8943
 _of_channels = vector('', 'channel', 'x')
 
-def _around_channels(x, first, **vectors):
-    "How x is seen around the axis of the vector `first`, and the arrays of all."
-    i = axis_of(x, first.tags[0])
+def _check_vectors(x, i, first, vectors):
+    "Whether all vectors have the axis of `first`, which is axis i of x, and the type of x."
     like = first.tags, x.data.shape[i:i + 1], x.data.dtype
     for name, t in vectors.items():
         if (t.tags, t.data.shape, t.data.dtype) == like: continue
         _of_channels.say(name, dict(vectors, x=x, channel=first.tags))
+
+# %% ../../nbs/23b_images.ipynb #f32f8bc2
+def _around_channels(x, first, **vectors):
+    "How x is seen around the axis of the vector `first`, and the arrays of all."
+    i = axis_of(x, first.tags[0])
+    _check_vectors(x, i, first, vectors)
     arrays = [np.ascontiguousarray(t.data) for t in vectors.values()]
     return lanes(x.data.shape, x.data.strides, (i,)), arrays
 

@@ -79,6 +79,13 @@ def layer_norm(x:Tensor,            # any tags
     return l.unrows(y), x.tags, rules
 
 # %% ../../nbs/20_norms.ipynb #bd370f4f
+def _find_divisor(length, count, eps, eps_mode):
+    "The part of the divisor that depends on x, and the divisor, from the length of the differences."
+    root = length / np.sqrt(count) if count else np.zeros(len(length))
+    if eps_mode == 'inside_sqrt': root = np.hypot(root, np.sqrt(eps))
+    return root, root + eps if eps_mode == 'outside_sqrt' else root
+
+# %% ../../nbs/20_norms.ipynb #8163d846
 @op('norms', needs=[real('x'), axis('tag', of='x'), whole('ddof', least=0), EPS,
                     count('valid_len', along='tag', of='x', least=0, beyond=InvalidShape),
                     one_of('eps_mode', 'outside_sqrt inside_sqrt')])
@@ -96,9 +103,7 @@ def standardize(x:Tensor,        # any tags
     if k == 0: return l.unrows(y), x.tags, (np.zeros_like,)
     v, count = np.ascontiguousarray(rows[:, :k]), max(k - ddof, 0)
     m, length = kernels.moments_last(v)
-    root = length / np.sqrt(count) if count else np.zeros(len(rows))
-    if eps_mode == 'inside_sqrt': root = np.hypot(root, np.sqrt(eps))
-    s = root + eps if eps_mode == 'outside_sqrt' else root
+    root, s = _find_divisor(length, count, eps, eps_mode)
     y[:, :k] = kernels.deviations_last(v, m, 1 / s)
     def rule(g):
         gx = np.zeros_like(rows)
@@ -114,6 +119,12 @@ def _spread_back(g, y, root, s, count):
     return kernels.deviations_last(g - _row_sums(g) / kind.type(y.shape[1]) - y * slope, none, 1 / s)
 
 # %% ../../nbs/20_norms.ipynb #df92cb5c
+def _across(g, y):
+    "Rows g less what lies along all ones and along the rows y, whose mean square is 1."
+    n = y.dtype.type(y.shape[1])
+    return g - _row_sums(g) / n - y * (_row_sums(g * y) / n)
+
+# %% ../../nbs/20_norms.ipynb #5aad26f2
 @op('norms', needs=[real('x'), rank('x', 2, 'time channel', hint='a batch goes through one by one'),
     last('tag', 'x', ranks=(2,)), whole('groups', least=1), EPS_FIRST,
     vector('weight bias', 'tag', of='x')])
@@ -137,8 +148,7 @@ def group_norm(x:Tensor,            # two axes, channels last
     y = h if weight is None else h * weight.data
     def rules(g):
         gh = _as_groups(g if weight is None else g * weight.data, groups)[0]
-        hv, n = _as_groups(h, groups)[0], h.dtype.type(v.shape[1])
-        d = gh - _row_sums(gh) / n - hv * (_row_sums(gh * hv) / n)
+        d = _across(gh, _as_groups(h, groups)[0])
         gx = back(kernels.deviations_last(d, np.zeros(groups), r))
         return gx, kernels.column_sum(g * h), kernels.column_sum(g)
     return y if bias is None else y + bias.data, x.tags, rules

@@ -16,16 +16,20 @@ from .pointwise import lift, pair
 from ..tensor import Tensor
 
 # %% ../../nbs/24_numbers.ipynb #dd71afa6
-def _cast(a, want):
-    "The array `a` as NumPy type `want`, by the rules of `to`."
-    if want.kind == 'b': return a != 0
-    if want.kind in 'iu' and a.dtype.kind in 'iub': return a.astype(want)
-    if want.kind not in 'iu': return rounded(a, want)
+def _saturated(a, want):
+    "Real numbers as a whole type: fractions dropped, what is beyond at the ends, NaN 0."
     a, info = np.asarray(a, np.float32 if a.dtype.itemsize < 4 else a.dtype), np.iinfo(want)
     low, high = a <= info.min, a >= float(info.max)      # it may be one too large, so
     y = np.where(np.isnan(a) | low | high, 0, a).astype(want)
     y[low], y[high] = info.min, info.max                 # the ends are written, not computed
     return y
+
+# %% ../../nbs/24_numbers.ipynb #ada24a11
+def _cast(a, want):
+    "The array `a` as NumPy type `want`, by the rules of `to`."
+    if want.kind == 'b': return a != 0
+    if want.kind in 'iu' and a.dtype.kind in 'iub': return a.astype(want)
+    return _saturated(a, want) if want.kind in 'iu' else rounded(a, want)
 
 # %% ../../nbs/24_numbers.ipynb #bab870a4
 converters = {}     # class of number types -> function (type, tensor) that makes the tensor one of them
@@ -53,6 +57,7 @@ def to(x:Tensor,  # any tags
                     f'x.detach().to({new}){way}')
     return _cast(x.data, want.np), x.tags, (lambda g: g.astype(grad_type(own)),)
 
+# %% ../../nbs/24_numbers.ipynb #d61f51b5
 def _slopes(own, want):
     "Whether a gradient passes: between real types, though not into 8 bits nor between two of 16."
     return want.is_float and want.np not in F8 and (want.np == own or not {own, want.np} <= HALF)
@@ -75,6 +80,7 @@ def arithmetic(name, f, doc, divides=False):
     combined.__doc__ = doc
     return op('numbers', needs=NEEDS, differentiable=False)(combined)
 
+# %% ../../nbs/24_numbers.ipynb #54f820d7
 div_floor = arithmetic('div_floor', np.floor_divide, divides=True,
                        doc="The quotient rounded down; the smallest number by -1 wraps to itself.")
 mod = arithmetic('mod', np.remainder, divides=True,

@@ -81,6 +81,7 @@ def _even(dim):
     if is_whole(dim) and dim > 1 and not dim % 2: return int(dim)
     raise fault(InvalidShape, f'{shown(dim)} features do not form pairs', help='an even number of them')
 
+# %% ../../nbs/21_rotary.ipynb #a10047f6
 def _per_pair(values, name, count, dtype):
     "One number per pair as an array. ShapeMismatch if there are more or less."
     with np.errstate(over='ignore'): a = _array(values, dtype, name)
@@ -117,18 +118,23 @@ class RopeTable:
         return f'RopeTable(positions {where}, dim {self.dim}{theta})'
 
 # %% ../../nbs/21_rotary.ipynb #f02bf2df
+def _find_rows(table, wanted):
+    "Where these positions stand in the table. IndexOutOfBounds for one that it lacks."
+    order = np.argsort(table.positions, kind='stable')
+    at = order[np.minimum(np.searchsorted(table.positions[order], wanted), len(order) - 1)]
+    absent = wanted[table.positions[at] != wanted]
+    if not absent.size: return at
+    raise fault(IndexOutOfBounds, f'position {absent[0]} is not in the table', table=table,
+                help='rope_table(AxisRange(length, origin), dim) makes one that has it')
+
+# %% ../../nbs/21_rotary.ipynb #d3c18db7
 def _rows_of(table, positions):
     "Cosines and sines of these positions. IndexOutOfBounds for one that the table lacks."
     if isinstance(positions, AxisRange) and table.origin is not None:
-        lo = positions.origin - table.origin
-        hi = lo + len(positions)
-        if 0 <= lo and hi <= len(table): return table.cos.data[lo:hi], table.sin.data[lo:hi]
-    wanted, order = _numbered(positions), np.argsort(table.positions, kind='stable')
-    at = order[np.minimum(np.searchsorted(table.positions[order], wanted), len(order) - 1)]
-    absent = wanted[table.positions[at] != wanted]
-    if not absent.size: return table.cos.data[at], table.sin.data[at]
-    raise fault(IndexOutOfBounds, f'position {absent[0]} is not in the table', table=table,
-                help='rope_table(AxisRange(length, origin), dim) makes one that has it')
+        lo, n = positions.origin - table.origin, len(positions)
+        if 0 <= lo <= len(table) - n: return table.cos.data[lo:lo + n], table.sin.data[lo:lo + n]
+    at = _find_rows(table, _numbered(positions))
+    return table.cos.data[at], table.sin.data[at]
 
 RopeTable.rows = _rows_of
 
@@ -203,14 +209,18 @@ def _turn(a, spot, feature, cos, sin, mode, sign):
     return y.reshape(sizes).transpose(home)
 
 # %% ../../nbs/21_rotary.ipynb #f0aa7a97
+def _dim_of(source):
+    "How many features a table turns, None for a theta. OptionError for what is neither."
+    if isinstance(source, RopeTable): return source.dim
+    if isinstance(source, Real) and not isinstance(source, bool) and 0 < source < math.inf: return None
+    help = 'theta, a number above 0 like 10000.0, or a rope_table(positions, dim)'
+    raise fault(OptionError, f'source is {shown(source)}', help=help)
+
+# %% ../../nbs/21_rotary.ipynb #61c9480b
 def _count_turning(x, at, source):
     "How many features of the axis at `at` turn by the source."
     d = x.shape[at]
-    turning = source.dim if isinstance(source, RopeTable) else d
-    real = isinstance(source, Real) and not isinstance(source, bool) and 0 < source < math.inf
-    if not real and not isinstance(source, RopeTable):
-        help = 'theta, a number above 0 like 10000.0, or a rope_table(positions, dim)'
-        raise fault(OptionError, f'source is {shown(source)}', help=help)
+    turning = _dim_of(source) or d
     if turning <= d and not turning % 2: return turning
     help = f'a table of at most {d - d % 2} features: rope_table(positions, {d - d % 2})'
     raise fault(InvalidShape, f'over {x.tags[at]!r}: {turning} of {d} features', help=help)
@@ -236,6 +246,14 @@ def rope(x:Tensor,         # any tags
     return turned(x.data, 1.), x.tags, (lambda g: turned(g, -1.),)
 
 # %% ../../nbs/21_rotary.ipynb #7954b5a0
+def _yarn_ramp(dim, theta, original_context):
+    "For each pair, from 0 to 1, how much of its speed is divided."
+    length = original_context / (2 * math.pi)
+    def pair_of(turns): return dim * math.log(length / turns) / (2 * math.log(theta))
+    low, high = max(math.floor(pair_of(32)), 0), min(math.ceil(pair_of(1)), dim - 1)
+    return np.clip((np.arange(dim // 2) - low) / max(high - low, .001), 0, 1)
+
+# %% ../../nbs/21_rotary.ipynb #b644e3e5
 @op('rotary', needs=[number('theta', above=1), number('factor original_context', finite=False)],
     attach=False, differentiable=False)
 def yarn_inv_freqs(dim,                 # how many features turn, an even number
@@ -247,12 +265,8 @@ def yarn_inv_freqs(dim,                 # how many features turn, an even number
 
     The paper's factor on the scores is not in them."""
     dim, theta = _even(dim), float(theta)
-    i = np.arange(dim // 2)
-    speed = theta ** (-2 * i / dim)
+    speed = theta ** (-2 * np.arange(dim // 2) / dim)
     if factor > 1 and original_context > 0:
-        length = original_context / (2 * math.pi)
-        def pair_of(turns): return dim * math.log(length / turns) / (2 * math.log(theta))
-        low, high = max(math.floor(pair_of(32)), 0), min(math.ceil(pair_of(1)), dim - 1)
-        ramp = np.clip((i - low) / max(high - low, .001), 0, 1)
+        ramp = _yarn_ramp(dim, theta, original_context)
         speed = speed / factor * ramp + speed * (1 - ramp)
     return speed, ('pair',), None
