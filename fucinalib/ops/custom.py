@@ -53,6 +53,7 @@ def _number_by_number(scalar, dtype, args, extra):
     if odd: raise fault(DTypeError, f'a rule gave {odd[0]!r}', help='return a number in every case')
     return y.astype(dtype)
 
+# %% ../../nbs/11b_custom.ipynb #ecbb2e88
 def _over_arrays(name, scalar, twin, trusted):
     "The rule `scalar` over arrays of one shape: number by number, or by its twin if the two agree."
     def each(dtype, *args, **extra): return _number_by_number(scalar, dtype, args, extra)
@@ -81,6 +82,7 @@ def _real_array(x, name):
     if x.data.dtype.kind != 'f': raise not_real(x, name)
     return x.data
 
+# %% ../../nbs/11b_custom.ipynb #4c05b33b
 def _of_one(forward, slope, names):
     "The operation on one tensor."
     def one(x, **extra):
@@ -89,6 +91,7 @@ def _of_one(forward, slope, names):
         return y, x.tags, (lambda g: slope(a.dtype, a, y, g, **extra),)
     return one
 
+# %% ../../nbs/11b_custom.ipynb #869f3a82
 def _of_two(forward, slopes, names):
     "The operation on two operands that meet by name."
     def two(x, other, **extra):
@@ -101,6 +104,13 @@ def _of_two(forward, slopes, names):
     return two
 
 # %% ../../nbs/11b_custom.ipynb #403a32b3
+def _signature_of(f, numbers):
+    "How the operation is called: the numbers of f are tensors, its options stay as they are."
+    numbers = [p.replace(annotation=t) for p, t in zip(numbers, (Tensor, Tensor | float))]
+    options = [p for p in inspect.signature(f).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return inspect.Signature(numbers + options)
+
+# %% ../../nbs/11b_custom.ipynb #f93ac3a7
 def _make_operation(f, numbers, rules):
     "The operation on tensors made of the rules for f: its value, and a slope for each of its numbers."
     (forward, *slopes), names = rules, [p.name for p in numbers]
@@ -108,7 +118,5 @@ def _make_operation(f, numbers, rules):
     made.__wrapped__ = f        # where its source is
     made.__name__ = forward.__name__
     made.__doc__ = inspect.getdoc(f) or f'{made.__name__}, value by value.'
-    numbers = [p.replace(annotation=t) for p, t in zip(numbers, (Tensor, Tensor | float))]
-    options = [p for p in inspect.signature(f).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    made.__signature__ = inspect.Signature(numbers + options)
+    made.__signature__ = _signature_of(f, numbers)
     return custom_vjp(made)

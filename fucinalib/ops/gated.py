@@ -25,9 +25,7 @@ GATES = {name: _both_ways(name) for name in ('glu', 'swiglu', 'geglu', 'situ')}
 def _let_through(up, gate, f, back):
     "What every gate does with its two kernels: meet, compute, and fold both gradients back."
     a, b, tags, fold_up, fold_gate = pair(up, gate, ('up', 'gate'))
-    if a.shape != b.shape:
-        shape = np.broadcast_shapes(a.shape, b.shape)
-        a, b = np.broadcast_to(a, shape), np.broadcast_to(b, shape)
+    if a.shape != b.shape: a, b = np.broadcast_arrays(a, b)
     def rules(g):
         up_grad, gate_grad = back(g, a, b)
         return fold_up(up_grad), fold_gate(gate_grad)
@@ -43,6 +41,7 @@ def _gate_named(name, table):
         head, help = f'{name} has no gradient', f'moe_ffn(..., act={name!r}); swiglu has one'
     raise fault(OptionError, head, help=help)
 
+# %% ../../nbs/11a_gated.ipynb #27ab1a7b
 @op('gated', needs=[real('up gate'), meets('gate', of='up')])
 def gated(up:Tensor,    # any tags, real numbers: what passes
           gate:Tensor,  # met by name: how much of it
@@ -72,6 +71,15 @@ situ = gate_called('situ', "25 tanh(up / 25) * 4 tanh(gate / 4) sigmoid(gate): b
 # %% ../../nbs/11a_gated.ipynb #13321403
 HALVES = {name: _both_ways(f'split_{name}') for name in ('swiglu', 'glu')}
 
+# %% ../../nbs/11a_gated.ipynb #caf90bd4
+def _half_of(x, at):
+    "Half the size of an axis. InvalidShape if it is odd."
+    n = x.shape[at]
+    if n % 2 == 0: return n // 2
+    head = f'over {x.tags[at]!r}: {n} values have no halves'
+    raise fault(InvalidShape, head, help='an even size; pad the axis or cut it')
+
+# %% ../../nbs/11a_gated.ipynb #e0246d2e
 @op('gated', needs=[real('x'), axis('tag', of='x'), new_axis('out', of='x', instead='tag')])
 def split_gated(x:Tensor,  # any tags, real numbers
                 name,      # 'swiglu' (the first half is the gate) or 'glu' (the second half is)
@@ -81,11 +89,8 @@ def split_gated(x:Tensor,  # any tags, real numbers
     "One half of an axis gated by the other; the axis comes out half as long."
     f, back = _gate_named(name, HALVES)
     a, at, tags = x.data, axis_of(x, tag), x.tags if out is None else replaced(x, tag, out)
-    n, before, after = a.shape[at], a.shape[:at], a.shape[at + 1:]
-    if n % 2:
-        head = f'over {x.tags[at]!r}: {n} values have no halves'
-        raise fault(InvalidShape, head, help='an even size; pad the axis or cut it')
-    halves = a.reshape(-1, 2, n // 2 * math.prod(after))  # before the axis, the halves, the rest
+    n, before, after = _half_of(x, at), a.shape[:at], a.shape[at + 1:]
+    halves = a.reshape(-1, 2, n * math.prod(after))  # before the axis, the halves, the rest
     y = f(halves)
     def rule(g): return back(g.reshape(y.shape), halves).reshape(a.shape)
-    return y.reshape(*before, n // 2, *after), tags, (rule,)
+    return y.reshape(*before, n, *after), tags, (rule,)

@@ -24,6 +24,7 @@ def _lanes_along(x, tag):
     l = lanes(x.data.shape, x.data.strides, (axis_of(x, tag),))
     return l.see(x.data), l
 
+# %% ../../nbs/13a_scans.ipynb #c2747149
 @op('scans', needs=[axis('tag', of='x')])
 def cumsum(x:Tensor,  # any tags
            tag,       # the axis to go along
@@ -68,9 +69,9 @@ def _lay_decay(x, tag, decay, l):
     full = np.broadcast_to(a, x.shape[:spot] + (steps,) + x.shape[spot + 1:])
     return full.transpose(l.order).reshape(l.shape[0], steps, l.shape[2])
 
-def _first_state(x, left, initial):
-    "The array of `initial` with the axes `left` in order; zeros if None."
-    if initial is None: return np.zeros([x.size(t) for t in left], x.data.dtype)
+# %% ../../nbs/13a_scans.ipynb #32a4ab53
+def _check_state(x, left, initial):
+    "The error if a state before the first step has other axes, sizes or numbers than x at one time."
     if set(initial.tags) != set(left):
         raise fault(TagError, 'the initial state has other axes than x at one time',
                     help=f'it needs {" ".join(left) or "no axes"}')
@@ -78,6 +79,12 @@ def _first_state(x, left, initial):
         raise fault(ShapeMismatch, f'over {t!r}: sizes differ',
                     help=f'{t!r} is {x.size(t)} in x and {initial.size(t)} in the initial state')
     if initial.dtype != x.dtype: raise mixed(x, initial, 'x', 'initial')
+
+# %% ../../nbs/13a_scans.ipynb #fc543456
+def _first_state(x, left, initial):
+    "The array of `initial` with the axes `left` in order; zeros if None."
+    if initial is None: return np.zeros([x.size(t) for t in left], x.data.dtype)
+    _check_state(x, left, initial)
     return align(initial.data, initial.tags, left)
 
 # %% ../../nbs/13a_scans.ipynb #d22e23e3
