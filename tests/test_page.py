@@ -30,7 +30,7 @@ PRESENT = dict(
     long={
     },
     median={
-        'all chapters': 11,
+        'all chapters': 10,
     },
     wide={
         '15a_copies': 1,

@@ -52,6 +52,13 @@ def stack(tensors:list[Tensor],  # at least one; equal tags and sizes
     return y, tags, tuple([entry(k) for k in range(len(arrays))])
 
 # %% ../../nbs/15a_copies.ipynb #6c5255da
+def _tile(a, i, n):
+    "The axis i of an array n times back to back."
+    shape = a.shape
+    y = np.broadcast_to(np.expand_dims(a, i), shape[:i] + (n,) + shape[i:])
+    return np.ascontiguousarray(y.reshape(shape[:i] + (n * shape[i],) + shape[i + 1:]))
+
+# %% ../../nbs/15a_copies.ipynb #c5d6caf4
 @op('copies', view=True, needs=[axis('tag', of='x'),
                                   whole('n', least=1, hint='a tensor holds at least one value')])
 def repeat(x:Tensor,  # any tags
@@ -62,9 +69,7 @@ def repeat(x:Tensor,  # any tags
     i, n, shape = axis_of(x, tag), int(n), x.shape
     if n == 1: return x.data.view(), x.tags, (lambda g: g,)
     turns = shape[:i] + (n,) + shape[i:]
-    y = np.broadcast_to(np.expand_dims(x.data, i), turns)
-    y = np.ascontiguousarray(y.reshape(shape[:i] + (n * shape[i],) + shape[i + 1:]))
-    return y, x.tags, (lambda g: kernels.sum(g.reshape(turns), (i,)),)
+    return _tile(x.data, i, n), x.tags, (lambda g: kernels.sum(g.reshape(turns), (i,)),)
 
 # %% ../../nbs/15a_copies.ipynb #f48b01af
 @op('copies', half='native', needs=[constant('value'), axis('tag', of='x'),
@@ -102,6 +107,7 @@ def _filler(x, value):
 # %% ../../nbs/15a_copies.ipynb #1e9a1b9b
 PICTURE = [axis('h', of='x'), axis('w', of='x', apart='h', kind=TagError)]
 
+# %% ../../nbs/15a_copies.ipynb #12d5ef0f
 @op('copies', half='native', needs=[constant('value'), *PICTURE])
 def constant_pad2d(x:Tensor,  # any tags, two of them a picture's
                    h,         # tag of the height
@@ -143,8 +149,9 @@ def flip(x:Tensor,  # any tags
 
 # %% ../../nbs/15a_copies.ipynb #502a3af1
 def _turn(a, i, s):
-    "`a` rolled forward by s, 0 <= s < size, along axis i: two pieces change places."
+    "`a` rolled forward by s along axis i, around the end: two pieces change places."
     y, at, n = np.empty(a.shape, a.dtype), (ALL,) * i, a.shape[i]
+    s %= n
     y[at + (slice(s, None),)] = a[at + (slice(n - s),)]
     y[at + (slice(s),)] = a[at + (slice(n - s, None),)]
     return y
@@ -156,21 +163,24 @@ def roll(x:Tensor,  # any tags
          shift,     # how far forward; negative ones turn back
         )->Tensor:
     "An axis turned in a circle: entry i moves to i + shift, around the end."
-    i = axis_of(x, tag)
-    s = int(shift) % x.shape[i]
-    return _turn(x.data, i, s), x.tags, (lambda g: _turn(g, i, -s % g.shape[i]),)
+    i, s = axis_of(x, tag), int(shift)
+    return _turn(x.data, i, s), x.tags, (lambda g: _turn(g, i, -s),)
 
 # %% ../../nbs/15a_copies.ipynb #fe07a7aa
+def _lengthen(rows, by, value):
+    "Each row as a part of a longer one, and where in it the window begins that moves the row."
+    n = rows.shape[1]
+    if value is None: return np.tile(rows, 2), -by % n
+    wide = np.full((len(rows), 3 * n), value, rows.dtype)
+    wide[:, n:2 * n] = rows
+    return wide, n - by.clip(-n, n)
+
+# %% ../../nbs/15a_copies.ipynb #7d818a70
 def _move_sections(a, i, by, value=None):
     "y[j] = a[j - by] along axis i, in a circle or with `value` where there is none."
     n, m = a.shape[i], np.moveaxis(a, i, -1)
     rows, by = m.reshape(-1, n), np.broadcast_to(np.moveaxis(by, i, -1)[..., 0], m.shape[:-1]).ravel()
-    if value is None:
-        wide, start = np.empty((len(rows), 2 * n), a.dtype), -by % n
-        wide[:, :n] = wide[:, n:] = rows
-    else:
-        wide, start = np.full((len(rows), 3 * n), value, a.dtype), n - by.clip(-n, n)
-        wide[:, n:2 * n] = rows
+    wide, start = _lengthen(rows, by, value)
     walk = wide.strides[0], a.itemsize, a.itemsize
     windows = strided(wide, (len(rows), wide.shape[1] - n + 1, n), walk)[np.arange(len(rows)), start]
     return np.ascontiguousarray(np.moveaxis(windows.reshape(m.shape), -1, i))
@@ -178,6 +188,7 @@ def _move_sections(a, i, by, value=None):
 # %% ../../nbs/15a_copies.ipynb #35d03f87
 SECTIONS = [axis('tag', of='x'), constant('offsets')]
 
+# %% ../../nbs/15a_copies.ipynb #3abebd16
 @op('copies', half='native', needs=SECTIONS)
 def roll_by(x:Tensor,  # any tags
             tag,       # axis to turn
@@ -228,16 +239,19 @@ def diag(x:Tensor,  # a vector
     return diag_embed(x, x.tags[0], tags)
 
 # %% ../../nbs/15a_copies.ipynb #97f7fed6
+def _lay_diagonal(g, shape, i, j):
+    "An array of zeros with g on the diagonal of its axes i and j: the gradient of a trace."
+    full = np.zeros(shape, g.dtype)
+    writable_diagonal(full, i, j)[...] = g[..., None]
+    return full
+
+# %% ../../nbs/15a_copies.ipynb #5b6575c6
 @op('copies', half='f32', needs=[axis('a', of='x'), axis('b', of='x', apart='a', kind=TagError)])
 def trace(x:Tensor,  # any tags
           a,         # an axis
           b,         # another, walked together with it
          )->Tensor:
     "The sum of the entries where two axes have the same index; whole numbers add up in i64."
-    i, j = locate(x, a, b)
-    d, shape = np.ascontiguousarray(x.data.diagonal(0, i, j)), x.shape
-    def rule(g):
-        full = np.zeros(shape, g.dtype)
-        writable_diagonal(full, i, j)[...] = g[..., None]
-        return full
-    return kernels.sum(d, (d.ndim - 1,)), without(x.tags, (x.tags[i], x.tags[j])), (rule,)
+    (i, j), shape = locate(x, a, b), x.shape
+    y = kernels.sum(np.ascontiguousarray(x.data.diagonal(0, i, j)), (len(shape) - 2,))
+    return y, without(x.tags, (x.tags[i], x.tags[j])), (lambda g: _lay_diagonal(g, shape, i, j),)

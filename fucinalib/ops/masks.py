@@ -78,6 +78,7 @@ def truth(m):
     "A mask as a bool array."
     return m.data if m.data.dtype.kind == 'b' else m.data != 0
 
+# %% ../../nbs/12_masks.ipynb #0c13fceb
 def connective(name, doc):
     "An operation that joins two masks value by value."
     f = getattr(np, name)
@@ -113,6 +114,7 @@ def _bool_operator(sign, joined):
         raise fault(DTypeError, f'{sign} is for two bool tensors', x=self, other=other, help=help)
     return method
 
+# %% ../../nbs/12_masks.ipynb #3130af03
 Tensor.__and__ = Tensor.__rand__ = _bool_operator('&', logical_and)
 Tensor.__or__ = Tensor.__ror__ = _bool_operator('|', logical_or)
 Tensor.__xor__ = Tensor.__rxor__ = _bool_operator('^', logical_xor)
@@ -200,6 +202,7 @@ def _band(rows, cols, lower, upper):
     if upper is not None: inside &= past <= upper
     return inside
 
+# %% ../../nbs/12_masks.ipynb #53d903db
 def _bound(n):
     "A bound of a band as a number that arrays can hold, or None."
     return n if n is None else max(-2**62, min(int(n), 2**62))
@@ -264,5 +267,6 @@ def triangle(name, doc, bounds):
     kept.__doc__ = f'{doc} Unlike torch, of any two axes by name.'
     return op('mask', needs=[axis('row col', of='x'), whole('offset', none='no bound')])(kept)
 
+# %% ../../nbs/12_masks.ipynb #e1303397
 tril = triangle('tril', "The lower triangle: 0 where col - row > offset.", lambda n: (None, n))
 triu = triangle('triu', "The upper triangle: 0 where col - row < offset.", lambda n: (n and -n, None))

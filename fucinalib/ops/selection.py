@@ -42,15 +42,18 @@ TopK = namedtuple('TopK', 'values indices')
 TopK.__doc__ = 'Values, which have gradients, and their positions along the axis, which have none.'
 
 # %% ../../nbs/17_selection.ipynb #24cdf4a7
+def _quiet_slots(g, empty):
+    "A gradient with 0 at the slots that hold nothing that was found."
+    return g if empty is None else np.where(empty.reshape(g.shape), g.dtype.type(0), g)
+
+# %% ../../nbs/17_selection.ipynb #d176ad4e
 @custom_vjp
 def picked(x:Tensor, values, places, spot, tags, empty=None):
     """Values found at places (outer, k, inner) along an axis; their gradients are added there.
 
     What arrives at slots that are `empty` goes nowhere."""
     shape = x.shape
-    def rule(g):
-        if empty is not None: g = np.where(empty.reshape(g.shape), g.dtype.type(0), g)
-        return add_at(kernels.scatter_add_, shape, spot, places, g)
+    def rule(g): return add_at(kernels.scatter_add_, shape, spot, places, _quiet_slots(g, empty))
     return values.reshape(shape[:spot] + places.shape[1:2] + shape[spot + 1:]), tags, (rule,)
 
 # %% ../../nbs/17_selection.ipynb #8fd2786b
@@ -127,7 +130,30 @@ def _read_weights(x, draws, replacement):
     w[endless] = np.where(w[endless] > 0, np.maximum(w[endless] * 2.**-64, 5e-324), 0)
     return w
 
+# %% ../../nbs/17_selection.ipynb #92b9f5f2
+def _hit(ends, darts):
+    "Where darts land on the lines of each row, given the ends of its classes."
+    total = ends[:, -1:]      # not w.sum, which rounds differently: a dart beyond would hit nothing
+    return np.minimum(darts * total, np.nextafter(total, 0))
+
 # %% ../../nbs/17_selection.ipynb #678ad38f
+def _draw_freely(w, darts):
+    "The class under each dart."
+    ends = w.cumsum(1)
+    hits = zip(ends, _hit(ends, darts))
+    return np.array([np.searchsorted(row, lands, side='right') for row, lands in hits], np.int64)
+
+# %% ../../nbs/17_selection.ipynb #e348eaa4
+def _draw_apart(w, darts):
+    "The class under each dart, none twice in a row; what was drawn is crossed out in w."
+    drawn = np.empty(darts.shape, np.int64)
+    for s in range(darts.shape[1]):
+        ends = w.cumsum(1)
+        drawn[:, s] = (ends > _hit(ends, darts[:, s:s + 1])).argmax(1)
+        w[np.arange(len(w)), drawn[:, s]] = 0
+    return drawn
+
+# %% ../../nbs/17_selection.ipynb #2e9a8c08
 @op('selection', differentiable=False,
     needs=[last('tag', of='x', ranks=(1, 2)), whole('num_samples', least=1), flag('replacement')])
 def multinomial(x:Tensor,          # weights of one or two axes, at least 0, any total
@@ -144,19 +170,16 @@ def multinomial(x:Tensor,          # weights of one or two axes, at least 0, any
     w, tags = _read_weights(x, n, replacement), x.tags[:-1] + (one_new(x, out, x.tags[-1:]),)
     rows = len(w)
     darts = (at(seed, np.arange(rows * n)) >> np.uint64(11)).astype('f8').reshape(rows, n) * 2.0**-53
-    drawn = np.empty((rows, n), np.int64)
-    for s in range(n):
-        ends = w.cumsum(1)
-        total = ends[:, -1:]      # not w.sum, which rounds differently: a dart beyond would hit nothing
-        lands = np.minimum(darts * total, np.nextafter(total, 0))
-        if replacement:
-            for r in range(rows): drawn[r] = np.searchsorted(ends[r], lands[r], side='right')
-            break
-        drawn[:, s] = (ends > lands[:, s:s + 1]).argmax(1)
-        w[np.arange(rows), drawn[:, s]] = 0
+    drawn = (_draw_freely if replacement else _draw_apart)(w, darts)
     return drawn.reshape(x.shape[:-1] + (n,)), tags, None
 
 # %% ../../nbs/17_selection.ipynb #21167f55
+def _shares_at(scores, places):
+    "The softmax over all of a row, at the places."
+    e = np.exp(scores - scores.max(1, keepdims=True))
+    return np.take_along_axis(e, places, 1) / e.sum(1, keepdims=True)
+
+# %% ../../nbs/17_selection.ipynb #6d7aff8f
 Routes = namedtuple('Routes', 'selected weights')
 
 @op('selection', composed=True, differentiable=False,
@@ -170,7 +193,6 @@ def router_topk(x:Tensor,                  # scores of two axes
     "The k best experts of a row, ties to the lower, with their shares of the softmax. No gradient."
     scores = x.data
     places = kernels.topk_last(scores, operator.index(k))[1]
-    e = np.exp(scores - scores.max(1, keepdims=True))
-    shares = np.take_along_axis(e, places, 1) / e.sum(1, keepdims=True)
+    shares = _shares_at(scores, places)
     if normalize_selected: shares = shares / shares.sum(1, keepdims=True)
     return Routes(wrap(places, x.tags), wrap(shares, x.tags))

@@ -57,6 +57,7 @@ def _place(values, x, tag):
     "One value for each entry of the axis `tag`, as an array with the axes of x."
     return np.reshape(values, [n if t == tag else 1 for t, n in zip(x.tags, x.shape)])
 
+# %% ../../nbs/18_softmax.ipynb #f6156f2d
 def _sink_of(x, sinks, head):
     "The sink of every place of x: one for each head, or one in all."
     if isinstance(sinks, Tensor):
@@ -104,6 +105,7 @@ def _row_facts(x, l, axis, mask, max_bias, head, sinks, causal, offset):
 # %% ../../nbs/18_softmax.ipynb #3aa8be11
 _train = 'x.mul(scale).add(mask).softmax(tag)', 'the sink as one more column of x (exercise 18.2)'
 
+# %% ../../nbs/18_softmax.ipynb #1cb79372
 @op('softmax', needs=[real('x'), axis('tag', 'x'), axis('head causal', 'x', apart='tag'),
     additive('mask', 'x'), constant('mask', _train[0]), constant('sinks', _train[1]),
     number('scale', finite=False), number('max_bias', least=0), whole('source_offset')])
