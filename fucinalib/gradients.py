@@ -109,20 +109,21 @@ def _twins_of(inputs, kw):
     return [*twins.values()], [deep(a) for a in inputs], {k: deep(a) for k, a in kw.items()}
 
 # %% ../nbs/03a_gradients.ipynb #0b218b9f
-def _both_slopes(f, leaf, eps):
-    "For each value of a leaf: its place, its slope by nudges and by the rules."
-    found = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.data
-    for at in np.ndindex(leaf.shape): yield at, _nudge(f, leaf, at, eps), float(found[at])
+def _both_slopes(f, leaves, eps):
+    "For each value of each leaf: where it stands, its slope by nudges and by the rules."
+    for k, leaf in enumerate(leaves):
+        found = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad.data
+        for at in np.ndindex(leaf.shape):
+            yield (k, leaf, at), _nudge(f, leaf, at, eps), float(found[at])
 
 # %% ../nbs/03a_gradients.ipynb #c86d7e8b
 def compare_slopes(f, leaves, eps, atol, rtol):
     "Nudge every value of every leaf and compare with its gradient."
     report = GradReport()
-    for k, leaf in enumerate(leaves):
-        for at, slope, rule in _both_slopes(f, leaf, eps):
-            error, size = abs(slope - rule), max(abs(slope), abs(rule))
-            if not error <= atol + rtol * size: raise slope_fault(k, leaf, at, rule, slope)
-            report.add(error, size)
+    for where, slope, rule in _both_slopes(f, leaves, eps):
+        error, size = abs(slope - rule), max(abs(slope), abs(rule))
+        if not error <= atol + rtol * size: raise slope_fault(*where, rule, slope)
+        report.add(error, size)
     return report
 
 # %% ../nbs/03a_gradients.ipynb #18532aae

@@ -30,7 +30,6 @@ PRESENT = dict(
     long={
     },
     median={
-        'all chapters': 10,
     },
     wide={
         '15a_copies': 1,

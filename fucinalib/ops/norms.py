@@ -34,6 +34,11 @@ def _eps(more=''):
 EPS, EPS_FIRST = _eps(), _eps('; weights are given by name: weight=w')
 
 # %% ../../nbs/20_norms.ipynb #c93e44ba
+def _over_root(rows, w, eps):
+    "Rows over their root mean square, times w if there is one, and one over each root."
+    return kernels.rms_norm(rows, eps) if w is None else kernels.rms_norm_weighted(rows, w, eps)
+
+# %% ../../nbs/20_norms.ipynb #abbb4ec8
 @op('norms', needs=[real('x'), axis('tag', of='x'), EPS_FIRST,
                     vector('weight', 'tag', of='x'), like('residual', of='x')])
 def rms_norm(x:Tensor,              # any tags
@@ -49,7 +54,7 @@ def rms_norm(x:Tensor,              # any tags
         return rms_norm(x, tag, eps, weight).rope(position, tag, table)
     (rows, l), eps = _as_rows(x, tag), np.float64(eps)
     w = None if weight is None else weight.data
-    y, r = kernels.rms_norm(rows, eps) if w is None else kernels.rms_norm_weighted(rows, w, eps)
+    y, r = _over_root(rows, w, eps)
     y = l.unrows(y)
     def rules(g):
         factors = np.ones(rows.shape[1], g.dtype) if w is None else w
@@ -119,6 +124,13 @@ def _spread_back(g, y, root, s, count):
     return kernels.deviations_last(g - _row_sums(g) / kind.type(y.shape[1]) - y * slope, none, 1 / s)
 
 # %% ../../nbs/20_norms.ipynb #df92cb5c
+def _over_deviation(v, eps):
+    "Rows less their mean, over their standard deviation, and one over it."
+    m, length = kernels.moments_last(v)
+    r = 1 / np.hypot(length / np.sqrt(v.shape[1]), np.sqrt(np.float64(eps)))
+    return kernels.deviations_last(v, m, r), r
+
+# %% ../../nbs/20_norms.ipynb #c1bb5977
 def _across(g, y):
     "Rows g less what lies along all ones and along the rows y, whose mean square is 1."
     n = y.dtype.type(y.shape[1])
@@ -142,9 +154,8 @@ def group_norm(x:Tensor,            # two axes, channels last
     if c % groups:
         raise fault(InvalidShape, f'of {c} channels in {groups} groups', help=f'groups that divide {c}')
     v, back = _as_groups(x.data, groups)
-    m, length = kernels.moments_last(v)
-    r = 1 / np.hypot(length / np.sqrt(v.shape[1]), np.sqrt(np.float64(eps)))
-    h = back(kernels.deviations_last(v, m, r))
+    y, r = _over_deviation(v, eps)
+    h = back(y)
     y = h if weight is None else h * weight.data
     def rules(g):
         gh = _as_groups(g if weight is None else g * weight.data, groups)[0]

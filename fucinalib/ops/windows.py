@@ -57,6 +57,19 @@ def _name_axes(kept, out, like):
     raise fault(TagError, head, help=help)
 
 # %% ../../nbs/23_windows.ipynb #ebb2831e
+def _cut_windows(images, lead, c, geometry):
+    "What every window over images (n, h, w c) sees, one row each, with the leading axes."
+    places, width = geometry[-2] * geometry[-1], geometry[0] * geometry[1] * c
+    return kernels.columns(images, c, *geometry).reshape(*lead, places, width)
+
+# %% ../../nbs/23_windows.ipynb #2b494e74
+def _add_windows(rows, lead, h, w, c, geometry):
+    "Pictures with the leading axes, to which every entry of every window is added."
+    flat = np.ascontiguousarray(rows).reshape(-1, rows.shape[-1])
+    y = kernels.columns_back(flat, len(flat) // rows.shape[-2], h, w, c, *geometry)
+    return as_pictures(y, lead, c)
+
+# %% ../../nbs/23_windows.ipynb #f7be5136
 image_rank = rank('x', 3, 'h w c', MAX_RANK, hint='channels stand last', new=('c', -1))
 
 @op('convolution', needs=[real('x'), image_rank, two('kernel stride', 1), two('padding', 0)])
@@ -70,25 +83,26 @@ def unfold(x:Tensor,           # 'h w c', channels last; more axes in front pass
 
     Unlike torch, windows are rows and channels come last."""
     v, lead, h, w, c = as_images(x)
-    n, geometry = len(v), geometry_of((h, w), kernel, stride, padding)
-    places, width = geometry[-2] * geometry[-1], geometry[0] * geometry[1] * c
-    def back(g):
-        rows = np.ascontiguousarray(g).reshape(-1, width)
-        return as_pictures(kernels.columns_back(rows, n, h, w, c, *geometry), lead, c)
-    y = kernels.columns(v, c, *geometry).reshape(*lead, places, width)
-    return y, _name_axes(x.tags[:-3], out, 'patch elem'), (back,)
+    geometry = geometry_of((h, w), kernel, stride, padding)
+    def back(g): return _add_windows(g, lead, h, w, c, geometry)
+    return _cut_windows(v, lead, c, geometry), _name_axes(x.tags[:-3], out, 'patch elem'), (back,)
 
 # %% ../../nbs/23_windows.ipynb #f2d56520
-def _count_channels(rows, width, h, w, geometry):
-    "How many channels a picture of h x w has, if `rows` windows of `width` entries are all of it."
-    (kh, kw), (oh, ow) = geometry[:2], geometry[-2:]
-    if rows == oh * ow and width % (kh * kw) == 0: return width // (kh * kw)
+def _check_windows(rows, h, w, geometry):
+    "ShapeMismatch unless a picture of h x w has that many windows."
+    oh, ow = geometry[-2:]
+    if rows == oh * ow: return
     head = f'{rows} windows, a picture of {h} x {w} has {oh * ow}'
     help = f'{oh} down times {ow} across; size, kernel, stride and padding are those of unfold'
-    if rows == oh * ow:
-        head = f'rows of {width} values under a window of {kh} x {kw}'
-        help = f'each row holds {kh * kw} taps, each with all channels'
     raise fault(ShapeMismatch, head, help=help)
+
+# %% ../../nbs/23_windows.ipynb #8c2b0c67
+def _count_channels(width, geometry):
+    "How many channels a picture has whose windows have `width` entries."
+    kh, kw = geometry[:2]
+    if width % (kh * kw) == 0: return width // (kh * kw)
+    head = f'rows of {width} values under a window of {kh} x {kw}'
+    raise fault(ShapeMismatch, head, help=f'each row holds {kh * kw} taps, each with all channels')
 
 # %% ../../nbs/23_windows.ipynb #41a5f387
 @op('convolution', needs=[real('x'), rank('x', 2, 'patch elem', MAX_RANK, hint='as unfold gives them'),
@@ -103,13 +117,10 @@ def fold(x:Tensor,      # 'patch elem', as unfold gives it; more axes in front p
     "Every entry of every window added to the pixel it was read from: the adjoint of unfold."
     (h, w), geometry = both(size), geometry_of(both(size), kernel, stride, padding)
     *lead, rows, width = x.shape
-    c = _count_channels(rows, width, h, w, geometry)
-    def back(g):
-        images = np.ascontiguousarray(g).reshape(-1, h, w * c)
-        return kernels.columns(images, c, *geometry).reshape(*lead, rows, width)
-    entries = np.ascontiguousarray(x.data).reshape(-1, width)
-    y = kernels.columns_back(entries, len(entries) // rows, h, w, c, *geometry)
-    return as_pictures(y, lead, c), _name_axes(x.tags[:-2], out, 'h w c'), (back,)
+    _check_windows(rows, h, w, geometry)
+    c = _count_channels(width, geometry)
+    def back(g): return _cut_windows(np.ascontiguousarray(g).reshape(-1, h, w * c), lead, c, geometry)
+    return _add_windows(x.data, lead, h, w, c, geometry), _name_axes(x.tags[:-2], out, 'h w c'), (back,)
 
 # %% ../../nbs/23_windows.ipynb #c597bbf5
 def _pool_sizes(x, kernel, stride, padding):
