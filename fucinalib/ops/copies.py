@@ -213,17 +213,22 @@ def shift_by(x:Tensor,  # any tags
     return _move_sections(x.data, i, by, value), x.tags, (lambda g: _move_sections(g, i, -by, 0),)
 
 # %% ../../nbs/15a_copies.ipynb #3e8a1f4f
+def _read_square(x, i, tags):
+    "The names of the rows and columns that axis i becomes. TagError if they are not two, both free."
+    new = parse(tags)
+    if len(new) == 2: return [one_new(x, t, (x.tags[i],)) for t in new]
+    help = f"x.diag_embed({x.tags[i]!r}, 'row col')"
+    raise fault(TagError, f'{len(new)} names for the two axes of a square', help)
+
+# %% ../../nbs/15a_copies.ipynb #357b5074
 @op('copies', half='native', needs=[axis('tag', of='x')])
 def diag_embed(x:Tensor,  # any tags
                tag,       # axis whose values go onto the diagonal
                tags,      # its two new names, 'row col': row in its place, col at the end
               )->Tensor:
     "One axis as the diagonal of a square of zeros."
-    i, new = axis_of(x, tag), parse(tags)
-    if len(new) != 2:
-        help = f"x.diag_embed({x.tags[i]!r}, 'row col')"
-        raise fault(TagError, f'{len(new)} names for the two axes of a square', help)
-    row, col = [one_new(x, t, (x.tags[i],)) for t in new]
+    i = axis_of(x, tag)
+    row, col = _read_square(x, i, tags)
     y = np.zeros(x.shape + (x.shape[i],), x.data.dtype)
     writable_diagonal(y, i, x.ndim)[...] = np.moveaxis(x.data, i, -1)
     def rule(g): return np.moveaxis(g.diagonal(0, i, g.ndim - 1), -1, i)

@@ -115,8 +115,7 @@ def _make_operation(f, numbers, rules):
     "The operation on tensors made of the rules for f: its value, and a slope for each of its numbers."
     (forward, *slopes), names = rules, [p.name for p in numbers]
     made = _of_one(forward, *slopes, names) if len(slopes) == 1 else _of_two(forward, slopes, names)
-    made.__wrapped__ = f        # where its source is
-    made.__name__ = forward.__name__
+    made.__name__, made.__wrapped__ = forward.__name__, f       # f is where its source stands
     made.__doc__ = inspect.getdoc(f) or f'{made.__name__}, value by value.'
     made.__signature__ = _signature_of(f, numbers)
     return custom_vjp(made)

@@ -119,6 +119,12 @@ def mul(x:Tensor,            # any tags
     return kernels.mul(a, b), tags, rules
 
 # %% ../../nbs/10_pointwise.ipynb #2761af1c
+def _divisor_slope(g, a, b):
+    "What goes back to the divisor b of a: -g a / b**2, as large as the result."
+    if a.shape == b.shape: return kernels.div_backward(g, a, b)[1]
+    return -kernels.div(kernels.mul(g, a), kernels.mul(b, b))
+
+# %% ../../nbs/10_pointwise.ipynb #9d7beb77
 @op('pointwise', needs=[real('x', 'whole numbers divide with div_floor (//) or div_trunc'),
                         meets('other', of='x')])
 def div(x:Tensor,            # any tags, real numbers
@@ -126,10 +132,8 @@ def div(x:Tensor,            # any tags, real numbers
        )->Tensor:
     "x / other, broadcasting by name; x / 0 is inf or NaN."
     a, b, tags, fold_x, fold_other = pair(x, other)
-    def rule_other(g):
-        if a.shape == b.shape: return fold_other(kernels.div_backward(g, a, b)[1])
-        return fold_other(-kernels.div(kernels.mul(g, a), kernels.mul(b, b)))
-    return kernels.div(a, b), tags, (lambda g: fold_x(kernels.div(g, b)), rule_other)
+    rules = lambda g: fold_x(kernels.div(g, b)), lambda g: fold_other(_divisor_slope(g, a, b))
+    return kernels.div(a, b), tags, rules
 
 # %% ../../nbs/10_pointwise.ipynb #a4ebbd23
 def chosen(name, doc):

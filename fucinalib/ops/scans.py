@@ -46,6 +46,12 @@ def cumprod(x:Tensor,  # any tags
     return l.unsee(y), x.tags, (lambda g: l.unsee(along('cumprod_back', l.see(g), v, y)),)
 
 # %% ../../nbs/13a_scans.ipynb #e15297aa
+def _for_segments(l, spot, y):
+    "The Lanes `l` of a result y that has one entry for each segment along the axis `spot`."
+    sizes = tuple([y.shape[1] if i == spot else n for i, n in zip(l.order, l.sizes)])
+    return l._replace(sizes=sizes, shape=y.shape)
+
+# %% ../../nbs/13a_scans.ipynb #ae466319
 @op('scans', half='f32', needs=[axis('tag', of='x')])
 def segment_sum(x:Tensor,  # any tags
                 tag,       # the axis that holds the segments end to end; it keeps its name
@@ -57,8 +63,7 @@ def segment_sum(x:Tensor,  # any tags
     (v, l), spot = _lanes_along(x, tag), axis_of(x, tag)
     at = read_segments(x, tag, offsets, x.shape[spot])
     y = kernels.segment_sum(v.astype('i8') if v.dtype.kind in 'iub' else v, at)
-    sizes = tuple([len(at) - 1 if i == spot else n for i, n in zip(l.order, l.sizes)])
-    less = l._replace(sizes=sizes, shape=y.shape)
+    less = _for_segments(l, spot, y)
     return less.unsee(y), x.tags, (lambda g: l.unsee(segment_spread(less.see(g), at)),)
 
 # %% ../../nbs/13a_scans.ipynb #f6fb0905
@@ -88,6 +93,11 @@ def _first_state(x, left, initial):
     return align(initial.data, initial.tags, left)
 
 # %% ../../nbs/13a_scans.ipynb #d22e23e3
+def _states_before(first, y):
+    "The state that each step began with: the first, then all results but the last."
+    return np.concatenate([first[:, None], y[:, :-1]], axis=1)
+
+# %% ../../nbs/13a_scans.ipynb #2dea365f
 @op('scans', half='f32', needs=[real('x'), axis('tag', of='x'), broadcasts('decay', of='x')])
 def linear_recurrence(x:Tensor,             # any tags, real numbers: what is added at each step
                       tag,                  # the axis of time
@@ -101,8 +111,7 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
     y = along('recurrence', v, steps, h0)
     def rules(g):
         d = along('recurrence_back', l.see(g), steps)
-        before = np.concatenate([h0[:, None], y[:, :-1]], axis=1)
-        there = fold_back(l.unsee(d * before), x.tags, decay.tags, decay.shape)
+        there = fold_back(l.unsee(d * _states_before(h0, y)), x.tags, decay.tags, decay.shape)
         if initial is None: return l.unsee(d), there, None
         first = l.join(steps[:, 0] * d[:, 0])
         return l.unsee(d), there, fold_back(first, left, initial.tags, initial.shape)

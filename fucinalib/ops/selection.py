@@ -113,6 +113,13 @@ def argsort(x:Tensor,          # any tags
     return _order(x, axis_of(x, tag), descending, values=False)[1].reshape(x.shape), x.tags, None
 
 # %% ../../nbs/17_selection.ipynb #77f104e9
+def _shrink_endless(w):
+    "The weights with rows of an infinite sum made smaller, in place; what is above 0 stays so."
+    endless = np.isinf(w.sum(1))
+    w[endless] = np.where(w[endless] > 0, np.maximum(w[endless] * 2.**-64, 5e-324), 0)
+    return w
+
+# %% ../../nbs/17_selection.ipynb #d752061f
 def _read_weights(x, draws, replacement):
     "A copy of the weights as (rows, classes) in f64. InvalidShape if they cannot be drawn from."
     w = np.array(x.data, 'f8', order='C').reshape(-1, x.shape[-1])      # drawn ones are crossed out
@@ -126,9 +133,7 @@ def _read_weights(x, draws, replacement):
         wrong = 'a weight is negative, inf or NaN'
         help = 'weights are at least 0; x.softmax(tag) makes scores weights'
     if wrong: raise fault(InvalidShape, wrong, help)
-    endless = np.isinf(w.sum(1))        # so that every sum is a number; what is above 0 stays so
-    w[endless] = np.where(w[endless] > 0, np.maximum(w[endless] * 2.**-64, 5e-324), 0)
-    return w
+    return _shrink_endless(w)
 
 # %% ../../nbs/17_selection.ipynb #92b9f5f2
 def _hit(ends, darts):

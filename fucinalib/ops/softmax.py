@@ -84,13 +84,17 @@ def _limit_of(x, axis, causal, offset):
     return _place(np.arange(queries) + offset + 1, x, causal)
 
 # %% ../../nbs/18_softmax.ipynb #953f71ea
+def _spread_rows(a, x, l, axis, kind):
+    "A number, or an array with the axes of x but one entry along `axis`, as one number per row."
+    if not isinstance(a, np.ndarray): return np.full(x.data.size // x.shape[axis], a, kind)
+    one_each = x.shape[:axis] + (1,) + x.shape[axis + 1:]
+    return np.asarray(np.broadcast_to(a, one_each).transpose(l.order).reshape(-1), kind)
+
+# %% ../../nbs/18_softmax.ipynb #ea02a205
 def _row_facts(x, l, axis, mask, max_bias, head, sinks, causal, offset):
     "mask, at, slope, sink and limit as the kernel softmax_scores takes them."
     kind, n = x.data.dtype, x.shape[axis]
-    one_each = x.shape[:axis] + (1,) + x.shape[axis + 1:]
-    def per_row(a, kind):
-        if not isinstance(a, np.ndarray): return np.full(x.data.size // n, a, kind)
-        return np.asarray(np.broadcast_to(a, one_each).transpose(l.order).reshape(-1), kind)
+    def per_row(a, kind): return _spread_rows(a, x, l, axis, kind)
     if head is not None: head = name_of(x, head)
     max_bias = as_number(max_bias, x)
     if max_bias and (mask is None or head is None):
