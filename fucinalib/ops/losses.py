@@ -394,6 +394,7 @@ def _may_overflow(sizes):
     edge = float(np.finfo(sizes.dtype).max)**.4
     return not ((sizes < edge) & (sizes > 1 / edge) | (sizes == 0)).all()
 
+# %% ../../nbs/19_losses.ipynb #a76147a4
 def _bring_near(x, size):
     "x over the powers of 2 nearest to the lengths `size`, and these powers in f64."
     ends, s = np.finfo(x.data.dtype), size.data.astype('f8')

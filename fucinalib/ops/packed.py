@@ -111,6 +111,7 @@ def _patch_packed(fn):
     setattr(PackedWeight, fn.__name__, fn)
     return fn
 
+# %% ../../nbs/25_packed.ipynb #762c0c55
 @_patch_packed
 def refuse_graph(self:PackedWeight, **operands):
     "A product that has no gradient must not cut a graph."

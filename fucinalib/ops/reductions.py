@@ -240,6 +240,7 @@ def _direction(v, y, g):
     scale = np.where(y == 0, y, g / y)
     return along('deviations', v, np.zeros_like(scale), scale)
 
+# %% ../../nbs/13_reductions.ipynb #9615518f
 def _peak(v):
     "Largest |x| of each lane and its place; NaN if one is in the lane."
     size = np.abs(v)
