@@ -13,14 +13,15 @@ from .misnamed import by_position, by_word, check_words, not_a_tag, not_free, no
 from .misnamed import renaming, said_twice, too_many, two_sizes
 
 # %% ../nbs/01_tags.ipynb #ac5ab50c
+MAX_RANK = 8    # more axes than this is a mistake far more often than a model
+
+# %% ../nbs/01_tags.ipynb #dfc34bc5
 def _split_words(names):
     "One flat tuple of words: text is split at its blanks, and a list within is read like the whole."
     return tuple(t for name in names
                  for t in ((name.split() if isinstance(name, str) else _parse(tuple(name)))))
 
 # %% ../nbs/01_tags.ipynb #011f1a56
-MAX_RANK = 8    # more axes than this is a mistake far more often than a model
-
 @lru_cache(maxsize=4096)
 def _parse(names):
     flat = _split_words(names)
