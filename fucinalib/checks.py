@@ -310,7 +310,9 @@ class axis(Check):
     def place(self, x, tag):
         "Where the axis is; a refusal speaks of the tensor by its own name."
         try: return axis_of(x, tag)
-        except TagError as e: raise TagError(e.head, e.help and re.sub(r'\bx\b', self.of, e.help)) from None
+        except TagError as e:
+            if self.of in ('x', 'self'): raise
+            raise TagError(e.head, e.help and re.sub(r'\bx\b', self.of, e.help)) from None
     def spoil(self, n, given):
         yield TagError, {n: f'{given[n]}s'}
         if len(tags := given[self.of].tags) > 1: yield TagError, {n: ' '.join(tags[:2])}
