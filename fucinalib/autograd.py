@@ -462,7 +462,7 @@ def caller(o, watching=watching):
         if foreign or len(t.tags) != t.data.ndim: check_tags(o, t)
         if recorded and mode.grad:
             n = len(args)
-            operands = args if n == lead else args[:lead] if n > lead > 0 else o.find_operands(args, kw)
+            operands = args if n == lead > 0 else args[:lead] if n > lead > 0 else o.find_operands(args, kw)
             record(t, o, operands, rules)
         return t
     return call

@@ -130,7 +130,8 @@ REDUCED = 'a reduced axis goes away; pointwise operations meet by name and need 
 FRESH = 'operations return a new tensor'
 
 # an option of an operation -> what to say
-OPTIONS = dict(dim='axes are chosen by tag: x.{op}({tag!r})', axis='axes are chosen by tag: x.{op}({tag!r})',
+BY_TAG = '{where}axes are chosen by tag: {call}'
+OPTIONS = dict(dim=BY_TAG, axis=BY_TAG,
                keepdim=REDUCED, keepdims=REDUCED,
                inplace=FRESH, out=FRESH)
 

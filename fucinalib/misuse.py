@@ -29,11 +29,20 @@ def _say_signature(o, error, args, kw):
     shown = f'{o.name}{o.signature}'.replace('fucinalib.tensor.', '')
     unknown = next((k for k in kw if k not in o.signature.parameters), None)
     if unknown is None: return _alone(fault(OptionError, str(error), help=shown))
-    tags = args[0].tags if args and isinstance(args[0], Tensor) else ()
     known = [n for n in o.signature.parameters if n not in ('self', 'x')]
-    help = OPTIONS[unknown].format(op=o.name, tag=(tags or ('col',))[-1]) if unknown in OPTIONS else None
+    help = _say_known(o, unknown, kw[unknown], args) if unknown in OPTIONS else None
     return _alone(fault(OptionError, f'there is no option {unknown!r}',
                         help=help or did_you_mean(unknown, known, 'the options are')))
+
+
+def _say_known(o, unknown, value, args):
+    "What is said of an option of other libraries: the tag of the axis that its number means."
+    of = [a for a in (args[0] if args and isinstance(args[0], list) else args[:1]) if isinstance(a, Tensor)]
+    tags, call = of[0].tags if of else (), 'x.{op}({tag!r})' if o.attach else '{op}(.., {tag!r})'
+    inside = isinstance(value, int) and -len(tags) <= value < len(tags)
+    where = f'position {value} is {tags[value]!r}; ' if inside else ''
+    tag = tags[value] if inside else (tags or ('col',))[-1]
+    return OPTIONS[unknown].format(where=where, call=call.format(op=o.name, tag=tag))
 
 
 def _say_operand(o, given):

@@ -195,3 +195,24 @@ def test_parameters_are_refused_where_numbers_are_used(call):
     for value in (.5, 0.):
         with pytest.raises(fl.FucinaError) as e: call(fl.param(value))
         assert 'help:' in str(e.value)
+
+
+@pytest.mark.parametrize('o', [o for o in fl.registry.values() if o.differentiable and o.samples], ids=lambda o: o.name)
+def test_operands_by_name_keep_their_gradients(o):
+    "A call says how many of its operands stand in front; it may be none."
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in o.signature.parameters.values()): return
+    if o.name.endswith('_'): return
+    for i, sample in enumerate(o.samples):
+        results = []
+        for front in (None, 1, 0):
+            args, kw = sample.draw(i, requires_grad=True)
+            given = o.signature.bind(*args, **kw).arguments
+            y = o.call(*args, **kw) if front is None else o.call(
+                *[*given.values()][:front], **dict([*given.items()][front:]))
+            leaves = [x for v in given.values() for x in (v if isinstance(v, list) else [v])
+                      if isinstance(x, fl.Tensor) and x.requires_grad]
+            for t in tensors(y):
+                if t.requires_grad: t.backward(np.linspace(1, 2, t.numel).reshape(t.shape))
+            results.append([None if x.grad is None else x.grad.numpy() for x in leaves])
+        for other in results[1:]:
+            for a, b in zip(results[0], other): np.testing.assert_array_equal(a, b)
