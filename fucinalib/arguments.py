@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 from .errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError,
                      ShapeMismatch, TagError, UnsupportedView, brief, did_you_mean, fault)
+from .incoming import refuse_huge
 from .tags import align, axis_of, by_word, locate, name_of, parse, renaming
 from .tensor import Tensor, ingest
 
@@ -287,6 +288,7 @@ def check_places(at,      # an array
                 ):
     "DTypeError, IndexOutOfBounds unless `at` are whole numbers from 0 to n - 1."
     name, one, many = words.split()
+    refuse_huge(at)
     if at.dtype.kind not in 'iu':
         help = f'{name} are whole numbers, counted from 0: {made_whole(name, given)}'
         raise fault(DTypeError, f'{name} of type {at.dtype}', help)
@@ -300,6 +302,7 @@ def read_positions(x, tag, indices):
     at, spot = np.asarray(indices.data if isinstance(indices, Tensor) else indices), axis_of(x, tag)
     if at.size == 0:
         raise fault(InvalidShape, 'no indices', 'a tensor holds at least one value; skip an empty case')
+    refuse_huge(at)
     if at.dtype.kind not in 'iu':
         help = (f"positions are whole numbers: {made_whole('indices', indices)}; "
                 "x.masked_select(mask, 'picked') for a mask")
@@ -333,6 +336,7 @@ def check_inside(tag, at, n):
 def read_segments(x, tag, offsets, n):
     "The offsets as an array. InvalidShape unless they cut the n entries of the axis into segments."
     at = np.asarray(offsets.data if isinstance(offsets, Tensor) else offsets)
+    refuse_huge(at)
     if at.dtype.kind not in 'iu' and at.size:
         raise fault(DTypeError, f'offsets of type {at.dtype}', help='offsets are whole numbers')
     if at.ndim != 1 or len(at) < 2 or at[0] != 0 or at[-1] != n or (np.diff(at) < 0).any():
@@ -428,11 +432,19 @@ def _compare(first, t, k, i):
         if set(t.tags) != set(first.tags): help = 'all need the same axes; rename or insert_axis'
         raise fault(TagError, 'tags differ', help, **both)
     if t.dtype != first.dtype:
-        kind = str(first.dtype)
-        raise fault(DTypeError, f'of {kind} and {t.dtype}', f'tensors[{k}].to({kind!r})', **both)
+        raise fault(DTypeError, f'of {first.dtype} and {t.dtype}', _way_to_one(both), **both)
     for j, (n, m) in enumerate(zip(first.shape, t.shape)):
         if n == m or j == i: continue
         raise fault(ShapeMismatch, f'over {t.tags[j]!r}: sizes differ', 'pad or narrow one of them', **both)
+
+
+def _way_to_one(both):
+    "The call that brings two tensors to one number type and loses no value where one of the two types holds them all."
+    (a, x), (b, y) = both.items()
+    wide = [np.can_cast(s.data.dtype, t.data.dtype) for s, t in ((y, x), (x, y))]
+    if not any(wide): wide = [x.dtype.is_float, not x.dtype.is_float]      # i64 and f32: the real one
+    n, t = (b, x) if wide[0] else (a, y)
+    return f'{n}.to({str(t.dtype)!r})'
 
 
 # ---- a turn that rides along

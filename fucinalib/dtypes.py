@@ -83,7 +83,8 @@ def as_dtype(name):
     if isinstance(name, str):
         if (found := by_name.get(name) or aliases.get(name)): return found
     elif isinstance(name, type) and name in (float, int, bool): return {float: f32, int: i64, bool: bool_}[name]
-    elif name is not None:      # to NumPy, None is f64
+    elif name is not None and not isinstance(name, (np.generic, np.ndarray)):
+        # to NumPy, None is f64, and a number is its type
         try: return by_np[np.dtype(name).newbyteorder('=')]
         except Exception: pass
     raise fault(DTypeError, f'no number type is called {brief(name, 60)}', help=_way_to(name))

@@ -46,7 +46,9 @@ class FucinaError(Exception):
             ):
         "The outermost operation names itself and lists its own operands. Returns self."
         rows = {name: cells(value) for name, value in operands.items()}
-        if self.op is None: rows |= self.operands
+        if self.op is None:
+            if 'x' in self.operands and self.operands['x'] == rows.get('self'): del rows['self']    # one tensor
+            rows |= self.operands
         self.__init__(self.head, self.help, rows, op, self.where)
         return self
 

@@ -8,7 +8,8 @@ from .dtypes import by_np, f32, rounded
 from .errors import DTypeError, InvalidShape, fault
 from .tags import MAX_RANK
 
-__all__ = ['read_values', 'without_subclass', 'native', 'converted', 'filled', 'rank_fault']
+__all__ = ['read_values', 'without_subclass', 'native', 'refuse_huge', 'refuse_complex',
+           'converted', 'filled', 'rank_fault']
 
 
 def read_values(data, want=None):
@@ -23,9 +24,24 @@ def read_values(data, want=None):
                     help='every row needs the same length; pad the short ones')
     if want is not None or hasattr(data, '__array__'): return a
     if a.dtype == np.float64 and not isinstance(data, np.generic): return converted(a, f32.np)
-    if a.dtype.kind == 'u' and a.dtype.itemsize == 8:
-        raise fault(DTypeError, 'a whole number beyond the range of i64', help='divide it, or give dtype="f32"')
+    if a.dtype.kind == 'u' and a.dtype.itemsize == 8: raise _huge()
     return a
+
+
+def _huge():
+    return fault(DTypeError, 'a whole number beyond the range of i64', help='divide it, or make it real: float(n)')
+
+
+def refuse_huge(a):
+    "DTypeError if an array, or a list read as one, holds a whole number that no type of ours holds."
+    if a.dtype == object and any(isinstance(v, int) and not -2**63 <= v < 2**63 for v in a.flat): raise _huge()
+
+
+def refuse_complex(a, name):
+    "DTypeError if an array holds complex numbers, which a change of type would cut."
+    if a.dtype.kind != 'c': return
+    raise fault(DTypeError, f'{name} is complex, and there are real numbers alone',
+                help=f'{name}.real and {name}.imag are two arrays of real ones', **{name: a})
 
 
 def _find_ragged(data, path='', like=None):
@@ -56,8 +72,21 @@ def native(a):
     if a.dtype in by_np and a.dtype.isnative: return a
     kind = a.dtype.newbyteorder('=')
     if kind in by_np: return a.astype(kind)
-    raise fault(DTypeError, f'a tensor cannot hold {a.dtype.name} values',
-                help='convert to numbers first, e.g. np.asarray(data, dtype="float32")')
+    refuse_huge(a)
+    raise fault(DTypeError, f'a tensor cannot hold {a.dtype.name} values', help=_way_in(a))
+
+
+def _way_in(a):
+    "What to do with an array of a type that is none of ours, without losing a value."
+    kind, odd = a.dtype.kind, a.item() if a.ndim == 0 else None
+    if kind == 'u' and a.dtype.itemsize == 8 and a.size and a.max() >= 2**63:
+        return 'divide it; i64 holds whole numbers below 2**63'
+    if kind in 'uMm': return 'i64 holds them: np.asarray(data).astype("i8")'
+    if kind == 'c': return 'data.real and data.imag are two arrays of real numbers'
+    if kind in 'SV': return 'np.frombuffer(data, "u1") reads bytes as numbers from 0 to 255'
+    if isinstance(odd, (set, frozenset, dict)): return 'give a list, which has an order: sorted(data)'
+    if kind == 'O': return 'give numbers, nested lists of numbers or an array of them'
+    return 'convert to numbers first, e.g. np.asarray(data, dtype="float32")'
 
 
 def converted(a, want):

@@ -29,10 +29,11 @@ def _say_signature(o, error, args, kw):
     shown = f'{o.name}{o.signature}'.replace('fucinalib.tensor.', '')
     unknown = next((k for k in kw if k not in o.signature.parameters), None)
     if unknown is None: return _alone(fault(OptionError, str(error), help=shown))
-    known = [n for n in o.signature.parameters if n not in ('self', 'x')]
+    known = [n for n, p in o.signature.parameters.items()
+             if n not in ('self', 'x') and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     help = _say_known(o, unknown, kw[unknown], args) if unknown in OPTIONS else None
     return _alone(fault(OptionError, f'there is no option {unknown!r}',
-                        help=help or did_you_mean(unknown, known, 'the options are')))
+                        help=help or (did_you_mean(unknown, known, 'the options are') if known else shown)))
 
 
 def _say_known(o, unknown, value, args):

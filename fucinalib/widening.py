@@ -35,7 +35,7 @@ def in_f32(o, args, kw, recording):
 def _one_type(o, found, recording):
     "The type that operands of 16 bits share. DTypeError, UnsupportedGradient if one should get a gradient."
     named, operands = dict(zip(o.operands, found)), [x for x in found if isinstance(x, Tensor)]
-    first = operands[0]
+    first, named = operands[0], {n: x for n, x in named.items() if x is not None}
     for x in operands:
         if x.data.dtype in F8:
             raise fault(DTypeError, f'{o.name} of {x.dtype}: 8-bit numbers are for storage', x=x,

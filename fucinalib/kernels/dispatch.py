@@ -9,7 +9,7 @@ from functools import lru_cache, partial, wraps
 from math import prod
 import numpy as np
 from numpy import ndarray
-from ..errors import KernelError, OptionError, fault
+from ..errors import KernelError, OptionError, brief, closest, fault
 from . import discovery, threads
 
 class Names(dict):
@@ -26,6 +26,10 @@ class Names(dict):
         super().__setitem__(name, entry)
 
     def __setitem__(self, name, entry): self.enter(name, entry)
+
+    def __missing__(self, name):
+        near = closest(name, self)
+        raise KeyError(f'{brief(name)} is no name of {self.what}' + f'; did you mean {near!r}?' * bool(near))
 
 
 def defined_again(old, new):

@@ -89,7 +89,7 @@ def filler_like(name, value, doc):
     def make(x:Tensor,    # gives tags, sizes and number type
              dtype=None,  # another number type
             )->Tensor:
-        return _filled(x.tags, x.data.shape, value, dtype or x.dtype)
+        return _filled(x.tags, x.data.shape, value, x.dtype if dtype is None else dtype)
     make.__name__ = make.__qualname__ = name
     make.__doc__ = doc
     return op('construction', differentiable=False)(make)
@@ -108,7 +108,7 @@ def full_like(x:Tensor,    # gives tags, sizes and number type
     if dtype is None and x.dtype.is_int and _single(value, None).dtype.kind not in 'iub':
         head = f'{value} is not a value of {x.dtype}'
         raise fault(DTypeError, head, help="{op}(x, value, dtype='f32')")
-    value = _single(value, dtype or x.dtype)
+    value = _single(value, x.dtype if dtype is None else dtype)
     return np.full(x.shape, value, value.dtype), x.tags, None
 
 # %% ../../nbs/05_construction.ipynb #cc1de1ac
@@ -136,7 +136,7 @@ def arange(tag,         # name of the axis
     tags, (start, end, step) = _one_tag(tag), map(_plain, (start, end, step))
     n = _steps_between(start, end, step)
     real = any(isinstance(v, float) for v in (start, end, step))
-    dtype = as_dtype(dtype or (float if real else int))
+    dtype = as_dtype((float if real else int) if dtype is None else dtype)
     return _stepped(start, step if n > 1 else 0, n, dtype), tags, None
 
 # %% ../../nbs/05_construction.ipynb #52942bf0

@@ -14,6 +14,7 @@ from ..checks import constant, meets, mixed, not_for, not_numeric, real, writabl
 from ..dtypes import rounded
 from ..errors import DTypeError, OptionError, ShapeMismatch, UnsupportedGradient, UnsupportedView
 from ..errors import did_you_mean, fault
+from ..incoming import refuse_complex
 from ..tags import align, axis_of, meeting
 from ..tensor import Tensor, patch, wrap
 
@@ -255,6 +256,7 @@ def last_axis_vector(x, vector, tag):
     if axis_of(x, tag) != x.ndim - 1:
         raise fault(UnsupportedView, f'{tag!r} is not the last axis',
                     help='x.add(bias) meets by name wherever the axis is')
+    refuse_complex(np.asarray(vector), 'vec')
     v = np.asarray(vector, x.data.dtype)
     if v.shape != x.shape[-1:]:
         raise fault(ShapeMismatch, f'over {tag!r}: sizes differ', vec=v,

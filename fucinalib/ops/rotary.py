@@ -16,6 +16,7 @@ from ..autograd import op
 from ..checks import axis, constant, flag, is_whole, no_gradient, number, one_of, real, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
 from ..errors import ShapeMismatch, TagError, brief, fault, named
+from ..incoming import refuse_complex
 from ..tags import axis_of
 from ..tensor import Tensor, wrap
 
@@ -57,10 +58,13 @@ class AxisRange:
 # %% ../../nbs/21_rotary.ipynb #425fb519
 def _array(a, dtype=None, name='positions'):
     "The values as an array of one's own. DTypeError for what holds no numbers."
-    try: return np.array(a.data if isinstance(a, Tensor) else a, dtype)
+    values = a.data if isinstance(a, Tensor) else a
+    try: y = np.array(values, None if np.asarray(values).dtype.kind == 'c' else dtype)
     except (TypeError, ValueError, OverflowError):
         help = 'a list, an array or a tensor of numbers'
         raise fault(DTypeError, f'{name} is {shown(a)}', help=help) from None
+    refuse_complex(y, name)
+    return y
 
 # %% ../../nbs/21_rotary.ipynb #717c0c7f
 def _numbered(positions):

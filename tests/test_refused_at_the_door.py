@@ -1,0 +1,89 @@
+"What would lose a value, or fail far away, is refused where it arrives, and the way out loses nothing."
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib.errors import *
+
+X = fl.Tensor(np.ones((2, 3), 'f4'), 'row col')
+HUGE = 10**30
+
+
+def said(kind, call, *words):
+    "The message of a call that must fail, with these words in it."
+    with pytest.raises(kind) as e: call()
+    for w in words: assert w in str(e.value)
+    return str(e.value)
+
+
+# ---- numbers
+@pytest.mark.parametrize('odd', [np.full(3, 1 + 2j, 'c8'), [np.complex64(1j)] * 3, np.zeros(3, 'c16')])
+@pytest.mark.parametrize('call', [lambda v: X.bias_add(v, 'col'), lambda v: fl.copy_of(X).bias_add_(v, 'col'),
+                                  lambda v: fl.rope_table([0, 1], 6, freq_factors=v),
+                                  lambda v: fl.rope_table([0, 1], 6, inv_freqs=v)])
+def test_complex_numbers_are_not_cut(call, odd):
+    said(DTypeError, lambda: call(odd), 'complex', 'real')
+
+
+@pytest.mark.parametrize('a,b,right', [('i64', 'f32', "tensors[0].to('f32')"), ('f32', 'i64', "tensors[1].to('f32')"),
+                                       ('i8', 'i64', "tensors[0].to('i64')"), ('f64', 'f32', "tensors[1].to('f64')"),
+                                       ('bool', 'i32', "tensors[0].to('i32')"), ('i16', 'f16', "tensors[0].to('f16')")])
+def test_the_wider_type_is_proposed(a, b, right):
+    tensors = [fl.ones('d', 2, dtype=k) for k in (a, b)]
+    for call in (lambda: fl.concat(tensors, 'd'), lambda: fl.stack(tensors, 'n')): said(DTypeError, call, right)
+
+
+@pytest.mark.parametrize('data,way', [
+    (np.array([2**32 - 1], 'u4'), lambda d: np.asarray(d).astype('i8')),
+    (np.array([2**32 - 1], 'u8'), lambda d: np.asarray(d).astype('i8')),
+    (np.array(['2026-11-30'], 'M8[D]'), lambda d: np.asarray(d).astype('i8')),
+    (b'ab', lambda d: np.frombuffer(d, 'u1')),
+    (np.array([1 + 2j]), lambda d: d.real), ({3}, lambda d: sorted(d))])
+def test_the_way_in_holds_every_value(data, way):
+    message = said(DTypeError, lambda: fl.Tensor(data, 'd'))
+    told = {'i8': 'astype("i8")', 'u1': 'frombuffer(data, "u1")', 'f8': 'data.real'}
+    right = fl.Tensor(way(data), 'd')
+    assert ('sorted(data)' if type(data) is set else told[right.data.dtype.str[1:]]) in message
+    if isinstance(data, np.ndarray) and data.dtype.kind == 'u': assert right.tolist() == data.tolist()
+
+
+@pytest.mark.parametrize('call', [
+    lambda: fl.full('d', 2, HUGE), lambda: fl.full_like(X, HUGE), lambda: fl.Tensor([HUGE], 'd'),
+    lambda: fl.Tensor([1, -HUGE], 'd', 'f32'), lambda: X.index_select('col', [HUGE]),
+    lambda: X.cross_entropy('col', [HUGE, 0]), lambda: fl.one_hot([HUGE], 'item class', 3)])
+def test_a_number_beyond_i64_is_called_so(call):
+    assert 'object' not in said(DTypeError, call, 'beyond the range of i64')
+    assert fl.full('d', 2, float(HUGE)).tolist() == [np.float32(1e30)] * 2       # the help
+
+
+# ---- number types
+@pytest.mark.parametrize('dtype', [0, False, '', b'', [], (), {}, np.float16(1), np.True_, np.float16(3), np.ones(2)])
+@pytest.mark.parametrize('call', [lambda t: fl.zeros_like(X, dtype=t), lambda t: fl.ones_like(X, dtype=t),
+                                  lambda t: fl.empty_like(X, dtype=t), lambda t: fl.full_like(X, 2, dtype=t),
+                                  lambda t: fl.arange('d', 3, dtype=t), lambda t: X.to(t)])
+def test_what_is_no_number_type(call, dtype):
+    said(DTypeError, lambda: call(dtype), 'no number type')
+
+
+def test_the_types_of_numpy_are_number_types():
+    for t in (np.float16, np.dtype('f2'), 'float16'): assert X.to(t).dtype == 'f16'
+
+
+# ---- messages
+@pytest.mark.parametrize('call', [lambda: X[{'rwo': 0}], lambda: X.split('col', 'row b', row=1)])
+def test_a_tensor_is_listed_once(call):
+    assert said(TagError, call).count('row=2') == 1
+
+
+def test_operands_that_were_not_given_are_not_listed():
+    a, b = fl.ones('row col', (2, 3), dtype='f16'), fl.ones('col', 3, dtype='f64')
+    for call in (lambda: a.layer_norm('col', b), lambda: a.to('f8_e4m3').softmax('col')):
+        assert 'None' not in said(DTypeError, call)
+
+
+def test_a_starred_parameter_is_no_option():
+    assert 'options are' not in said(OptionError, lambda: X.flip(dims=[0]), "no option 'dims'", 'flip(')
+
+
+def test_a_misspelt_entry_of_a_table():
+    with pytest.raises(KeyError, match="did you mean 'relu'"): fl.registry['rleu']
+    assert fl.registry.get('rleu') is None and 'rleu' not in fl.registry
