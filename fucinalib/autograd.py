@@ -24,7 +24,7 @@ from .kernels.dispatch import Names, hush, quiet, unhush
 from .misuse import complaint, doc_of
 from .modes import BareBlock
 from .operands import Operands
-from .owed import (check_joint, check_rules, check_share, check_tags, misshapen, no_way_back,
+from .owed import (check_family, check_joint, check_making, check_rules, check_share, check_tags, misshapen, no_way_back,
                             place_fault, rule_failed, spent_fault)
 from .tags import align
 from .tensor import Tensor, ingest, param, patch, wrap
@@ -400,7 +400,9 @@ def op(family,         # group of ops it is documented with
       ):
     """Make an operation of a function that returns (array, tags, rules): wrap, record, register, attach
     as a method."""
+    check_family(family)
     def decorate(fn):
+        check_making(fn, **how)
         o = Op(fn, family, **how)
         there = getattr(Tensor, o.name, None)
         same = getattr(getattr(there, 'op', None), 'name', None) == o.name

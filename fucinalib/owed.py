@@ -4,13 +4,17 @@ gradient of its operand's sizes and number type.
 It is looked at where it is handed over, not at its first use far away. The library's own operations are tested to owe
 nothing; of anybody else's each result is looked at. The chapters on gradients show the messages.
 """
+import inspect
 import numpy as np
-from .errors import (BackwardAlreadyRun, GradError, GradientMismatch, GradientShapeMismatch, InvalidShape,
-                     MissingBackwardGradient, NoGradientGraph, OptionError, TagError, brief, fault)
+from .dtypes import by_np
+from .errors import (BackwardAlreadyRun, DTypeError, GradError, GradientMismatch, GradientShapeMismatch, InvalidShape,
+                     MissingBackwardGradient, NoGradientGraph, OptionError, TagError, brief,
+                     did_you_mean, fault)
 from .tags import parse
 from .tensor import Tensor
 
-__all__ = ['check_tags', 'check_rules', 'check_joint', 'check_share', 'rule_failed', 'place_fault',
+__all__ = ['check_family', 'check_making', 'check_tags', 'check_rules', 'check_joint', 'check_share',
+           'rule_failed', 'place_fault', 'owes_three',
            'no_way_back', 'spent_fault', 'misshapen', 'with_article', 'check_nudges', 'no_graph', 'slope_fault',
            'block_failed', 'block_differs']
 
@@ -21,16 +25,48 @@ def with_article(value):
     return f'{"an" if kind[0] in "aeiou" else "a"} {kind}'
 
 
+# ---- how an operation is made
+def check_family(family):
+    "Refuse `@op` without its parentheses, and a family that is no word."
+    if isinstance(family, str): return
+    raise fault(OptionError, f'op of {with_article(family)}', help="@op('custom') over def f(x:Tensor, ...)")
+
+
+def check_making(fn, needs=(), half='keep', **how):
+    "Refuse what no operation can be made of: no function, an unknown way with 16 bits, no checks of its parameters."
+    if not inspect.isfunction(fn):
+        name = getattr(fn, '__name__', type(fn).__name__)
+        raise fault(OptionError, f'op makes an operation of a function written in Python, and {name} is none',
+                    help="@op('custom') over def f(x:Tensor, ...)")
+    if half not in ('keep', 'f32', 'native'):
+        raise fault(OptionError, f'op of {fn.__name__}: half is {brief(half)}',
+                    help="half is 'keep', 'f32' or 'native'")
+    if not isinstance(needs, (list, tuple)) or not all(hasattr(c, 'names') and hasattr(c, 'say') for c in needs):
+        raise fault(OptionError, f'op of {fn.__name__}: needs is {brief(needs)}',
+                    help="a list of checks: from fucinalib.checks import real; needs=[real('x')]")
+    there = [*inspect.signature(fn).parameters]
+    lacking = next((n for c in needs for n in c.names if n not in there), None)
+    if lacking is None: return
+    raise fault(OptionError, f'op of {fn.__name__}: needs speak of {lacking!r}, and there is no such parameter',
+                help=did_you_mean(lacking, there, 'the parameters are'))
+
+
 # ---- what the function of an operation returns
 def misshapen(o, result):
     "The error for an operation whose function did not return the three things it owes."
-    return fault(GradError, f'{o.name} returned {type(result).__name__}',
+    return owes_three(o.name, result)
+
+
+def owes_three(name, result):
+    "The same for the name of an operation."
+    return fault(GradError, f'{name} returned {type(result).__name__}',
                  help='an operation returns (array, tags as a tuple, one gradient rule per tensor operand)')
 
 
 def check_tags(o, t):
-    "Refuse tags that do not name each axis of a result once."
+    "Refuse an array of a type that is none of ours, and tags that do not name each axis of a result once."
     tags, y, what = t.tags, t.data, f'{o.name} returned'
+    if y.dtype not in by_np: raise _odd_type(what, y)
     if type(tags) is not tuple or not all(isinstance(n, str) for n in tags):
         raise fault(TagError, f'{what} {with_article(tags)} where its tags belong', array=y,
                     help="return a tuple of names: x.tags, or ('row', 'col')")
@@ -42,6 +78,17 @@ def check_tags(o, t):
     if not good:
         raise fault(TagError, f'{what} tags that are none: {tags}', array=y,
                     help="a tag is an identifier, and stands once: ('row', 'col')")
+
+
+def _odd_type(what, y):
+    "The error for a result whose numbers are of no type of ours."
+    kind = {'u': 'i8', 'f': 'f8'}.get(y.dtype.kind)
+    ours = y.dtype.newbyteorder('=')
+    if ours in by_np: kind = ours.str[1:]
+    help = f'return y.astype({kind!r})' if kind else "return real or whole numbers: np.asarray(values, 'f4')"
+    if y.dtype.kind == 'c': help = 'return its real part, y.real.copy(), or two operations for both'
+    name = y.dtype.name if ours not in by_np else f'{y.dtype.name} of another byte order'
+    return fault(DTypeError, f'{what} an array of {name}, which no tensor holds', help=help, array=y)
 
 
 def check_rules(o, rules, n):

@@ -2,6 +2,8 @@
 import numpy as np
 import pytest
 import fucinalib as fl
+from fucinalib.autograd import op
+from fucinalib.checks import real
 from fucinalib.errors import *
 
 X = fl.Tensor(np.ones((2, 3), 'f4'), 'row col')
@@ -87,3 +89,41 @@ def test_a_starred_parameter_is_no_option():
 def test_a_misspelt_entry_of_a_table():
     with pytest.raises(KeyError, match="did you mean 'relu'"): fl.registry['rleu']
     assert fl.registry.get('rleu') is None and 'rleu' not in fl.registry
+
+
+# ---- operations of one's own
+def own(result, kind=fl.custom_vjp):
+    def mine(x:fl.Tensor): return result
+    return kind(mine)
+
+ODD = [np.ones((2, 3), 'u4'), np.ones((2, 3), 'c8'), np.full((2, 3), 'a'), np.ones((2, 3), object),
+       np.ones((2, 3), np.longdouble), np.ones((2, 3), '>f4'), np.ones((2, 3), 'M8[D]')]
+
+@pytest.mark.parametrize('y', ODD, ids=lambda y: y.dtype.str)
+@pytest.mark.parametrize('kind', [fl.custom_vjp, lambda f: op('custom', attach=False, replace=True)(f)])
+def test_an_array_that_no_tensor_holds(y, kind):
+    message = said(DTypeError, lambda: own((y, X.tags, (lambda g: g,)), kind)(X), 'mine returned an array of', 'return')
+    if 'y.astype' in message:
+        y = y.astype(message.split("y.astype('")[1][:2])
+        assert own((y, X.tags, (lambda g: g,)))(X).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize('result', [None, 3., [X.data, X.tags, (None,)], (v for v in ()), X.data], ids=repr)
+def test_what_is_no_result(result): said(GradError, lambda: own(result)(X), 'mine returned', '(array, tags as a tuple')
+
+
+def test_a_tensor_is_a_result(): assert own(X)(X) is X
+
+
+def plain(x:fl.Tensor): return x.data, x.tags, (lambda g: g,)
+
+def make(*family, **how): return lambda: op(*family, attach=False, replace=True, **how)(plain)
+
+@pytest.mark.parametrize('call,word', [
+    (lambda: op(plain), 'function'), (lambda: op(3), 'int'), (make('m', half='foo'), "'foo'"),
+    (make('m', needs='x'), 'checks'), (make('m', needs=[real('y')]), "'y'"),
+    (lambda: op('m')(int), 'int'), (lambda: op('m')(len), 'len')])
+def test_what_makes_no_operation(call, word):
+    said(OptionError, call, 'op', word, 'help:')
+    assert make('m', half='f32', needs=[real('x')])()(X).tolist() == X.tolist()
+    del fl.registry['plain']
