@@ -417,7 +417,7 @@ def channel_affine(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
         added to each channel
     """
     ...
-def check(id: Any, answer: Any) -> Any:
+def check(id: Any = ..., answer: Any = ...) -> Any:
     """Run `answer` beside the reference on every input. Never raises for a wrong answer;
     OptionError for an unknown exercise.
 
@@ -1122,7 +1122,7 @@ def gumbel(tags: _Tags, shape: _Sizes | None = None, *, seed: int | None = None,
         sizes by name: row=2, col=3
     """
     ...
-def hint(id: Any, n: Any = None) -> Any:
+def hint(id: Any = ..., n: Any = None) -> Any:
     """The next hint, or the n-th; after the last it says where the solution is.
 
     Parameters
@@ -2481,7 +2481,7 @@ def softplus(x: Tensor) -> Tensor:
         any tags
     """
     ...
-def solution(id: Any) -> Any:
+def solution(id: Any = ...) -> Any:
     """The solution cell's source, from a notebook beside the library or in this folder, or from
     this session if it was run.
     """
@@ -2819,7 +2819,7 @@ def upsample2x_nearest(x: Tensor) -> Tensor:
         'h w c', channels last; more axes in front pass through
     """
     ...
-def use(id: Any, fn: Any = ...) -> Any:
+def use(id: Any = ..., fn: Any = ...) -> Any:
     """Compute an op of the library with your function, for this session or inside `with`.
     OptionError unless it passes its check.
 

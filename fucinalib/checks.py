@@ -213,16 +213,27 @@ def not_for(x, value, name='other'):
     "The error for something that a tensor of x's type cannot take as a number."
     if isinstance(value, np.ndarray):
         return fault(DTypeError, 'with an array that has no tags',
-                     help=f'name its axes: Tensor(array, {" ".join(x.tags[-value.ndim:])!r})',
-                     **{name: value})
+                     help=_say_axes(x, 'array', value.shape), **{name: value})
     if not isinstance(value, (bool, int, float)):
         help = 'the other operand is a tensor or a number'
         shape = getattr(value, 'shape', ()) if hasattr(value, '__array__') else ()
-        rank = len(shape) if isinstance(shape, tuple) else 0      # of a column or a table of pandas
-        if 0 < rank <= x.ndim: help = f'name its axes: Tensor({name}, {" ".join(x.tags[-rank:])!r})'
+        # of a column or a table of pandas
+        if isinstance(shape, tuple) and 0 < len(shape) <= x.ndim: help = _say_axes(x, name, shape)
         return fault(DTypeError, f'with a {type(value).__name__}', help=help, **{name: value})
     help = 'f64 ends near 1e308; divide both sides' if x.dtype.is_float else "x.to('f32') computes with real numbers"
     return fault(DTypeError, f'{brief(value)} is not a value of {x.dtype}', help=help)
+
+def _say_axes(x, name, shape):
+    "Help to name the axes of an array beside x: as those of x that stand together and fit, the last if several do."
+    rank = len(shape)
+    runs = [range(i, i + rank) for i in range(x.ndim - rank, -1, -1)]
+    equal = lambda n, m: n == m
+    meet = lambda n, m: 1 in (n, m) or n == m
+    for fit in equal, meet:
+        for run in runs:
+            if all(map(fit, shape, [x.shape[i] for i in run])):
+                return f'name its axes: Tensor({name}, {" ".join([x.tags[i] for i in run])!r})'
+    return f'name its axes: Tensor({name}, tags), a tag for each of the sizes {" ".join(map(str, shape))}'
 
 def cast(x, kind): return wrap(x.data.astype(kind), x.tags)
 

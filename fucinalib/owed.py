@@ -118,9 +118,12 @@ def check_joint(node, found):
     "What a joint rule gave, if that is one gradient for each operand."
     n = len(node.parents)
     if isinstance(found, (tuple, list)) and len(found) == n: return found
-    said = f'{len(found)} gradients' if isinstance(found, (tuple, list)) else with_article(found)
-    raise fault(GradError, f'the gradient rule of {node.op.name} gave {said} for {n} operands', result=node,
-                help=f'return a tuple of {n}: a gradient for each operand, None for a constant')
+    many = isinstance(found, (tuple, list))
+    said = f'{len(found)} gradient{"s" * (len(found) != 1)}' if many else with_article(found)
+    help = f'return a tuple of {n}: a gradient for each operand, None for a constant'
+    if n == 1 and not many: help = f'{node.op.name} has one rule: return it in a tuple, (rule,)'
+    raise fault(GradError, f'the gradient rule of {node.op.name} gave {said} for {n} operand{"s" * (n != 1)}',
+                result=node, help=help)
 
 
 def check_share(share, p, i, node):

@@ -235,6 +235,8 @@ def test_refusals():
         x.dot(w.rename('out inn') if hasattr(fl.Tensor, 'rename') else V([[1., 2.]], 'out inn'), 'in')
     with pytest.raises(TagError, match='over nothing'): x.dot(w)
     with pytest.raises(TagError, match='share none'): x @ w
+    with pytest.raises(TagError, match=r"x\.dot\(w, 'head'\) or x\.dot\(w, 'd'\)"):
+        V(np.ones((2, 2)), 'head d') @ V(np.ones((2, 2)), 'head d')
     with pytest.raises(TagError, match='head and d'): V(np.ones((2, 2)), 'head d') @ V(np.ones((2, 2)), 'head d')
     with pytest.raises(ShapeMismatch, match='1 does not stretch'):
         C(np.ones((1, 2)), 'b k').dot(C(np.ones((3, 2)), 'b k'), 'k')

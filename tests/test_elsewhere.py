@@ -88,6 +88,18 @@ def test_a_column_of_a_table():
     assert Column.made_of(x.numpy())[1] == [1, 2]
     assert fl.Tensor(Column(), 'd').tolist() == [1, 2]
     with pytest.raises(fl.DTypeError, match=re.escape("name its axes: Tensor(other, 'd')")): x + Column()
+    with pytest.raises(fl.DTypeError, match=re.escape("Tensor(other, 'n')")): fl.ones('n c', (2, 4)) + Column()
+
+@pytest.mark.parametrize('shape, help', [
+    ((6,), "Tensor(array, 'n')"), ((4,), "Tensor(array, 'c')"), ((6, 4), "Tensor(array, 'n c')"),
+    ((1, 4), "Tensor(array, 'n c')"), ((1,), "Tensor(array, 'c')"),
+    ((5,), 'Tensor(array, tags), a tag for each of the sizes 5'),
+    ((4, 6), 'Tensor(array, tags), a tag for each of the sizes 4 6'),
+    ((2, 6, 4), 'Tensor(array, tags), a tag for each of the sizes 2 6 4')], ids=str)
+def test_the_axes_that_an_array_is_said_to_have_fit_its_sizes(shape, help):
+    x, array = fl.ones('n c', (6, 4)), np.ones(shape, 'f4')
+    with pytest.raises(fl.DTypeError, match=re.escape(help)): x + array
+    if 'tags' not in help: assert (x + eval(help, dict(Tensor=fl.Tensor, array=array))).shape == (6, 4)
 
 
 @pytest.mark.parametrize('name', sorted(elsewhere.FUNCTIONS))

@@ -30,6 +30,12 @@ def test_a_rule_for_every_operand(rules):
 def test_rules_that_are_none(rules):
     with pytest.raises(GradError, match=r'twosome(.|\n)*help:'): run(rules)
 
+def test_one_rule_outside_a_tuple():
+    "It is taken for a joint rule; the help says where it belongs."
+    def alone(x:T): return x.data * 1, x.tags, lambda g: g
+    y = fl.custom_vjp(alone)(V([1., 2.], 'd'))
+    with pytest.raises(GradError, match=r'an? ndarray for 1 operand\b(.|\n)*in a tuple, \(rule,\)'): y.sum().backward()
+
 def test_a_missing_rule_is_not_a_constant():
     "Review 5.1: one rule for three operands, the last a constant, lost the gradient of the second."
     @fl.custom_vjp

@@ -213,7 +213,14 @@ def test_returned_none():
         ([1, 2], [1, 3], '[1]: another value'),
         (('m', 'b'), ('b', 'm'), 'the right ones in another order'),
         (('m', 'b'), ('b', 'k'), '[0]: another value'),
-        ([1], [1, 2], '1 values, asked for 2'),
+        ([1], [1, 2], '1 value, asked for 2'),
+        (np.ones(3), (np.ones(3), np.zeros(3)), '1 value, asked for 2'),
+        (X, (X, X), '1 value, asked for 2'),
+        (3, [1, 2], '1 value, asked for 2'),
+        ((X, X, X), X, '3 values, asked for 1'),
+        ([1, 2], np.ones(2), 'returned a list, asked for an array'),
+        (np.array([1, 2]), [1, 2, 3], '2 values, asked for 3'),
+        (np.array([1, 2]), [1, 3], '[1]: another value'),
         ({'a': 1}, {'b': 1}, "the key 'b' is missing"),
         ({'a': 1, 'b': 2}, {'a': 1}, "the key 'b' is too many"),
         ({'a': [1, X]}, {'a': [1, Tensor(X.data + 1, X.tags)]}, "['a'][1]: wrong at row=0 col=0"),
@@ -458,6 +465,42 @@ def test_use_wants_a_right_answer(twin):
     exercise('7.2', 'No op', 1)
     with pytest.raises(OptionError, match='replaces no operation'): use('7.2', 1)
     with pytest.raises(OptionError, match="did you mean 'twin'"): exercise('7.3', 'A', 1, op='twinn')
+
+def test_numbers_that_are_asked_for_may_come_in_an_array():
+    "An array of the right numbers says the same as a list of them."
+    assert ask(lambda: [.75, -.25])(lambda: np.array([.75, -.25]))
+    assert ask(lambda: [.75, -.25])(lambda: np.array([.75, -.25], 'f4'))
+    assert ask(lambda: ([1, 2], [3, 4]))(lambda: np.array([[1, 2], [3, 4]]))
+    assert not ask(lambda: [[1], 'b'])(lambda: np.ones(2))
+    assert 'returned an array, asked for a list' in shown(ask(lambda: ['m', 'b'])(lambda: np.array(['m', 'b'])))
+
+def test_minus_zero_is_shown_as_zero():
+    "It counts as 0, so it is nothing that could be wrong."
+    told = shown(ask(lambda: (np.float32([-0., 5]), -0.))(lambda: (np.float32([-0., 6]), 1.)))
+    assert '-0' not in told and '>0<' in told
+    told = repr(ask(lambda: np.float32([-0., 5., -0.]))(lambda: np.ones(2, 'f4')))
+    assert '-0' not in told and '0, 5, 0' in told
+    assert 'should be 0)' in repr(ask(lambda: -0.)(lambda: 1.))
+
+def test_use_tells_a_wrong_answer_from_none(twin):
+    def wrong(x, by=2.): return x
+    with pytest.raises(OptionError, match='not answered yet'): use('7.1')
+    check('7.1', wrong); check('7.1', ...)
+    with pytest.raises(OptionError, match='7.1: it was answered wrongly(.|\n)*not right yet'): use('7.1')
+
+def test_use_says_that_it_takes_an_older_answer(twin, capsys):
+    def doubled(x, by=2.): return x * by
+    assert check('7.1', doubled)
+    with use('7.1'): assert not capsys.readouterr().out
+    check('7.1', lambda x, by=2.: x); check('7.1', ...)
+    with use('7.1'): assert 'use 7.1 takes doubled, the latest answer that was right' in capsys.readouterr().out
+
+@pytest.mark.parametrize('call, help', [
+    (lambda: check('7.1'), "check('7.1', your_answer)"), (check, "check('7.1', your_answer)"), (hint, "hint('7.1')"),
+    (solution, "solution('7.1')"), (use, "use('7.1')")], ids=str)
+def test_an_argument_left_out_is_asked_for(twin, call, help):
+    with pytest.raises(OptionError) as e: call()
+    assert help in str(e.value)
 
 def test_answer_may_not_call_the_op(twin):
     assert 'it calls twin, the operation to write' in repr(check('7.1', lambda x, by=2.: x.twin(by)))

@@ -187,6 +187,16 @@ def test_what_a_timing_cell_shows_is_not_kept(tmp_path):
                            capture_output=True, text=True).stdout
     assert 'slept' in shown
 
+def test_a_heading_with_nothing_under_it_is_not_shown(tmp_path):
+    "In a terminal there is no text, so it would announce nothing."
+    path = tmp_path/'a.ipynb'
+    page = ['# Page', '## Text only', '## Part', '### Deeper', '6 * 7', '## Next', '### Empty', '## Last']
+    nbformat.write(nbformat.v4.new_notebook(cells=[
+        (nbformat.v4.new_markdown_cell if s[0] == '#' else nbformat.v4.new_code_cell)(s) for s in page]), path)
+    shown = subprocess.run([sys.executable, ROOT/'tools/notebooks.py', 'show', path],
+                           capture_output=True, text=True).stdout
+    assert shown.split('\n') == ['', '# Page', '', '## Part', '', '### Deeper', '42', '']
+
 
 # ---- someone works in a notebook of the source
 STUB = "#| exercise: 91.1\ndef mine(x): ...\ncheck('91.1', mine)"

@@ -270,4 +270,16 @@ def test_the_lab_opens_the_copy_and_asks_nothing(project, monkeypatch):
     spec = json.loads((Path(lab.kernel())/'kernels/python3/kernel.json').read_text())
     assert '--log-level=ERROR' in spec['argv'] and 'ipykernel_launcher' in spec['argv']
 
+def test_the_tour_without_a_browser_makes_the_copy_too(project, monkeypatch, capsys):
+    "README says that the copy is work/, and refresh gives back from it."
+    ran = []
+    monkeypatch.setattr(lab, 'ROOT', project)
+    monkeypatch.setattr('os.execv', lambda path, argv: ran.append(argv))
+    monkeypatch.setattr('sys.argv', ['lab.py', '--here'])
+    monkeypatch.chdir(project)
+    lab.main()
+    assert ran[0][-2:] == ['show', 'tutorials/00_tour.ipynb'] and (project/'work'/A).exists()
+    assert 'work/ is made' in capsys.readouterr().out
+    assert workcopy.refresh('01') == ['work/nbs/01_tags.ipynb is as in the source']
+
 def test_git_ignores_the_copy(): assert '/work/' in (Path(__file__).parents[1]/'.gitignore').read_text().split()

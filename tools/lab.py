@@ -44,15 +44,16 @@ def compile_behind():
 def show_here():
     "The tour without a browser, on what is compiled already"
     left, why = build_kernels.missing()
-    if left: print(f'kernels   not compiled: this runs on NumPy; {why or "`make kernels` compiles them"}', flush=True)
+    if left: print(f'kernels   not compiled: this runs on NumPy; {why or "`make kernels` compiles them"}')
+    sys.stdout.flush()      # what execv replaces prints nothing more
     os.execv(sys.executable, [sys.executable, 'tools/notebooks.py', 'show', 'tutorials/00_tour.ipynb'])
 
 
 def main():
     os.chdir(ROOT)
-    if '--here' in sys.argv: return show_here()
     try: workcopy.main()
     except Wrong as wrong: sys.exit(str(wrong))
+    if '--here' in sys.argv: return show_here()
     os.environ['JUPYTER_PATH'] = os.pathsep.join(filter(None, [kernel(), os.environ.get('JUPYTER_PATH')]))
     if said := compile_behind(): print(f'kernels   {said}', flush=True)
     print(f'lab       JupyterLab starts on {TOUR}; Ctrl-C here ends it', flush=True)

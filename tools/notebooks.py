@@ -252,13 +252,19 @@ def picture(data, name):
     return f'{text.split(";")[0].strip("<>")}: {named(path)}'
 
 
+def depth(heading): return len(heading.split()[0])
+
+
 def show(path):
-    "Print headings and results as they come; pictures go to files, numbered in their order"
-    n = 0
+    """Print results as they come, and the headings that have any under them; pictures go to files,
+    numbered in their order"""
+    n, above = 0, []
     for cell, _, outputs in cells(path):
         if cell['cell_type'] == 'markdown':
-            for heading in re.findall(r'^#+ .*', cell.source, re.M): print(f'\n{heading}', flush=True)
+            for heading in re.findall(r'^#+ .*', cell.source, re.M):
+                above = [h for h in above if depth(h) < depth(heading)] + [heading]
         for out in settled(outputs):
+            while above: print(f'\n{above.pop(0)}', flush=True)
             data = out.get('data', {'text/plain': out.get('text', '')})
             n += any(kind.startswith('image/') for kind in data)
             print(picture(data, f'{Path(path).stem}-{n}'), flush=True)

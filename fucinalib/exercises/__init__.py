@@ -86,8 +86,18 @@ def exercise(id,              # 'chapter.number', e.g. '10.1'
     book[new.id] = new
 
 
+class _Missing:
+    "Stands for an argument that was left out."
+    def __repr__(self): return '...'
+
+MISSING = _Missing()
+
 def find(id, what):
     "The exercise called `id`. OptionError if there is none."
+    if id is MISSING:
+        known = next(iter(book), '1.1')
+        raise fault(OptionError, f'{what}: of which exercise?',
+                    help=f'{what}({known!r}{", your_answer" * (what == "check")})')
     if (found := book.get(str(id))): return found
     raise fault(OptionError, f'{what}: there is no exercise {str(id)!r}',
                 help=did_you_mean(id, book, 'defined so far') if book
@@ -229,12 +239,15 @@ def raised(error, answer, names, must=None, what='your code raised'):
 
 
 # ---- what a learner calls ----
-def check(id,      # the exercise, e.g. '10.1'
-          answer,  # your function, or your value
+def check(id=MISSING,      # the exercise, e.g. '10.1'
+          answer=MISSING,  # your function, or your value
          )->Verdict:
     """Run `answer` beside the reference on every input. Never raises for a wrong answer;
     OptionError for an unknown exercise."""
     ex = find(id, 'check')
+    if answer is MISSING:
+        raise fault(OptionError, f'check {ex.id}: there is no answer to look at',
+                    help=f'check({ex.id!r}, your_answer): the function you wrote, by its name, or your value')
     cases = ex.cases()
     for n, args in enumerate(cases, 1):
         names = names_of(ex.reference if callable(ex.reference) else answer, args)
@@ -262,8 +275,8 @@ class Note(str):
     __repr__ = str.__str__
     def _repr_markdown_(self): return str(self)
 
-def hint(id,      # the exercise
-         n=None,  # which one, from 1; None: the next
+def hint(id=MISSING,  # the exercise
+         n=None,      # which one, from 1; None: the next
         )->Note:
     "The next hint, or the n-th; after the last it says where the solution is."
     ex = find(id, 'hint')
@@ -276,7 +289,7 @@ def hint(id,      # the exercise
     return Note(f'{"That was the last hint" if total else "There is no hint"} for {ex.id}. '
                 f'The solution is in the folded cell below the exercise; `solution({ex.id!r})` shows it here.')
 
-def solution(id)->Note:
+def solution(id=MISSING)->Note:
     """The solution cell's source, from a notebook beside the library or in this folder, or from
     this session if it was run."""
     ex = find(id, 'solution')
@@ -368,14 +381,25 @@ class Used:
     def __repr__(self): return self.place.told(self.fn if self.before else None)
 
 
-def use(id,      # the exercise
-        fn=...,  # your function; `...`: your latest right answer; None: the library's own again
+def _latest_right(ex):
+    "The latest right answer; a line says so if a wrong one came after it. OptionError if there are only wrong ones."
+    last = next((v for v in reversed(ex.verdicts) if v.answered), None)
+    if last is None or last: return ex.answer
+    if ex.answer is None:
+        raise fault(OptionError, f'use {ex.id}: it was answered wrongly so far', help=repr(last))
+    name = getattr(ex.answer, '__name__', 'your answer')
+    print(f'use {ex.id} takes {name}, the latest answer that was right; what you checked after it was wrong')
+    return ex.answer
+
+
+def use(id=MISSING,  # the exercise
+        fn=...,      # your function; `...`: your latest right answer; None: the library's own again
        )->Used:
     """Compute an op of the library with your function, for this session or inside `with`.
     OptionError unless it passes its check."""
     ex = find(id, 'use')
     place = place_of(ex)
-    if fn is ...: fn = ex.answer
+    if fn is ...: fn = _latest_right(ex)
     elif fn is None: return Used(place, None)
     verdict = check(id, fn)
     if not verdict: raise fault(OptionError, f'use {ex.id}: the answer must pass its check first', help=repr(verdict))

@@ -43,20 +43,40 @@ def a_kind(v): return ('an ' if kind(v)[0] in 'aeiou' else 'a ') + kind(v)
 
 def describe(v):
     "A value in one line: sizes, number type, and the entries if few."
-    if is_array(v):
+    if is_array(v) and numbers(v).dtype.kind not in 'USO':
         sizes = show.sizes(v) if is_tensor(v) else f'array {v.shape}'
-        return f'{sizes} {v.dtype}: {show.summary(SimpleNamespace(data=numbers(v)))}'.strip()
-    if kind(v) == 'number' and not isinstance(v, int): return show.numeral(v)
+        return f'{sizes} {v.dtype}: {show.summary(SimpleNamespace(data=_without_minus_zero(numbers(v))))}'.strip()
+    if kind(v) == 'number' and not isinstance(v, int): return show.numeral(v + 0)      # -0 + 0 is 0
     text = getattr(v, '__name__', None) or repr(v)
     return text if len(text) <= 70 else text[:67] + '...'
+
+def _without_minus_zero(values):
+    "The same with 0 for -0, which counts as equal and would only puzzle."
+    return values + values.dtype.type(0) if values.dtype.kind == 'f' else values
 
 def apart(a, b):
     "Two numbers with as many digits as it takes to tell them apart."
     if not isinstance(a, float) and not isinstance(b, float): return str(a), str(b)
+    a, b = a + 0, b + 0      # 0 for -0
     pairs = ((f'{float(a):.{d}g}', f'{float(b):.{d}g}') for d in range(4, 18))
     return next((p for p in pairs if p[0] != p[1]), (repr(a), repr(b)))
 
 def place(at, tags): return ' '.join(f'{t}={i}' for t, i in zip(tags, at)) if tags else f'[{", ".join(map(str, at))}]'
+
+
+def _holds_numbers(v):
+    "Whether a list has only numbers, or lists of them: then an array of the same says it as well."
+    return all(kind(e) in ('number', 'bool') or kind(e) == 'list' and _holds_numbers(e) for e in v)
+
+def _say_lengths(n, asked): return f'{n} value{"s" * (n != 1)}, asked for {asked}'
+
+def _say_count(yours, right):
+    "That several values were asked for and one came, or the other way round; '' if that is not what is wrong."
+    one = lambda v: is_array(v) or kind(v) in ('number', 'bool')
+    if kind(right) == 'list' and len(right) > 1 and one(yours) and (not is_array(yours) or any(map(is_array, right))):
+        return _say_lengths(1, len(right))
+    if isinstance(yours, tuple) and len(yours) > 1 and one(right): return _say_lengths(len(yours), 1)
+    return ''
 
 
 def differ(yours, right,
@@ -71,13 +91,15 @@ def differ(yours, right,
     inner = lambda x, y, name: differ(x, y, tol, part + name, args, seen)
     if yours is None and right is not None:
         return Fault(of + ('no value here' if part else 'the function returned None: did you forget return?'), **sides)
+    if (a, b) == ('array', 'list') and _holds_numbers(right): yours, a = yours.tolist(), 'list'
     if a != b:
+        if (count := _say_count(yours, right)): return Fault(of + count, **sides)
         return Fault(f'{of}returned {a_kind(yours)}, asked for {a_kind(right)}',
                      help=UNWRAP.get((a, b), ''), **sides)
     if is_array(right): return differ_arrays(yours, right, tol, of, args)
     if b in ('number', 'bool'): return differ_numbers(np.asarray(yours), np.asarray(right), tol, of)
     if b == 'list':
-        if len(yours) != len(right): return Fault(f'{of}{len(yours)} values, asked for {len(right)}', **sides)
+        if len(yours) != len(right): return Fault(of + _say_lengths(len(yours), len(right)), **sides)
         names = [f'.{n}' for n in getattr(right, '_fields', ())] or [f'[{i}]' for i in range(len(right))]
         found = next((f for n, x, y in zip(names, yours, right) if (f := inner(x, y, n))), None)
         if found is None or len(right) > 8 or not all(isinstance(v, str) for v in (*yours, *right)): return found

@@ -134,7 +134,7 @@ def _heat_grid(v,         # array of two axes
         ):
     "Cells as SVG: blue above zero, amber below, stronger for larger, grey for NaN; numbers where there is room."
     rows, cols = v.shape
-    text = [[f'{n:.3g}' for n in row] for row in v] if v.size <= 36 and cols <= 8 else []
+    text = [[f'{n + 0:.3g}' for n in row] for row in v] if v.size <= 36 and cols <= 8 else []
     w, h = (max(4, *(len(t) for row in text for t in row), 0) * 7 + 8, 20) if text else (16, 16)
     with np.errstate(all='ignore'):    # six strengths a side, so that one path draws all cells of a colour
         level = np.nan_to_num(np.sign(v) * np.ceil(6 * np.minimum(np.abs(v) / (peak or 1), 1)), nan=9)

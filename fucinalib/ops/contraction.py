@@ -109,7 +109,7 @@ def matmul_operator(x, w):
     if len(both) == 1: return dot(x, w, both[0])
     head = f'@ sums over the one axis both have, and they share {" and ".join(both) or "none"}'
     help = 'rename the axis to join: w.rename(old="new")'
-    if both: help = f'say which to sum over: x.dot(w, {both[0]!r})'
+    if both: help = 'say which to sum over: ' + ' or '.join(f'x.dot(w, {t!r})' for t in both)
     raise fault(TagError, head, help=help, x=x, w=w)
 
 Tensor.__matmul__ = matmul_operator
