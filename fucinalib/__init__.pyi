@@ -27,6 +27,7 @@ from .errors import NoGradientGraph as NoGradientGraph
 from .errors import NonFiniteValue as NonFiniteValue
 from .errors import OptionError as OptionError
 from .errors import OptionTypeError as OptionTypeError
+from .errors import OutOfMemory as OutOfMemory
 from .errors import ShapeError as ShapeError
 from .errors import ShapeMismatch as ShapeMismatch
 from .errors import TagError as TagError
@@ -285,7 +286,8 @@ def band_part(x: Tensor, row: _Tags, col: _Tags, lower: int | None = None, upper
 def bce_loss(x: Tensor, target: Tensor, reduction: Literal['mean', 'sum', 'none'] = 'mean', from_logits: bool = False) -> Tensor:
     """Binary cross entropy.
 
-    Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0.
+    Unlike torch, which refuses x outside of [0, 1], it takes x as clamped to 1e-7 from 0 and 1, and
+    the gradient there is 0.
 
     Parameters
     ----------

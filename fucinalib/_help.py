@@ -245,7 +245,8 @@ upper
     'bce_loss':
 """Binary cross entropy.
 
-Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0.
+Unlike torch, which refuses x outside of [0, 1], it takes x as clamped to 1e-7 from 0 and 1, and
+the gradient there is 0.
 
 Parameters
 ----------

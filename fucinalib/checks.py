@@ -775,7 +775,7 @@ class number(Check):
         v, words = given[n], ' and '.join(f'{self.WORDS[w]} {e}' for w, e in self.ends())
         hint = f'; {self.hint}' if self.hint else ''
         no_gradient(n, v, f'{n}.item() is a number{hint}')
-        if isinstance(v, Tensor) or not isinstance(v, (Real, np.bool_)):
+        if isinstance(v, (Tensor, bool)) or not isinstance(v, Real):
             raise fault(OptionTypeError, f'{n} is {shown(v)}', help=f'{n} is a number{" " * bool(words)}{words}{hint}')
         try: real = float(v)
         except OverflowError: real = np.inf if v > 0 else -np.inf

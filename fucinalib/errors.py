@@ -19,7 +19,8 @@ __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatc
            'GradientShapeMismatch', 'GradientMismatch',
            'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported',
            'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
-           'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError', 'KernelError']
+           'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError', 'KernelError',
+           'OutOfMemory']
 
 
 # A head that begins with one of these goes on from the operation's name; any other follows a colon.
@@ -132,6 +133,7 @@ class GradientPreparedConv2dUnsupported(UnsupportedGradient):
     "No gradient passes through a convolution with prepared weights."
 
 class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
+class OutOfMemory(FucinaError, MemoryError): "A result, or a step on the way to it, that no memory holds."
 class KernelError(FucinaError, RuntimeError): "A compiled kernel failed half way through arrays that it changes."
 
 

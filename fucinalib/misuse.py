@@ -7,7 +7,8 @@ stands beside the parameter in the source."""
 import inspect, re
 import numpy as np
 from .elsewhere import OPTIONS
-from .errors import DTypeError, InvalidShape, OptionError, TagError, UnsupportedView, brief, did_you_mean, fault
+from .errors import DTypeError, InvalidShape, OptionError, OutOfMemory, TagError, UnsupportedView
+from .errors import brief, did_you_mean, fault
 from .tensor import Tensor
 
 __all__ = ['complaint', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of', 'check_slopes']
@@ -17,7 +18,8 @@ def complaint(o,      # an operation
               args, kw,
              ):
     "Python's complaint in our words, completed; what no argument explains passes through as it is."
-    if isinstance(error, (MemoryError, Warning)): return error
+    if isinstance(error, Warning): return error
+    if isinstance(error, MemoryError): return _say_memory(error).told(o.name, o.given(args, kw))
     try: given = o.signature.bind(*args, **kw)
     except TypeError as e: said = _say_signature(o, e, args, kw)
     else: said = _say_operand(o, given) or _say_option(o, given) or _say_size(error)
@@ -118,6 +120,13 @@ def _say_option(o, given):
         if n in o.operands or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.annotation == list[Tensor]: continue
         good = _good_values(o, n)
         if good and not any(_is_of_kind(v, like) for like in good): return _odd(o, n, v, good)
+
+
+def _say_memory(error):
+    "The error for what no memory holds, with NumPy's words of how much was asked for."
+    said = str(error)
+    return _alone(fault(OutOfMemory, 'no memory holds this' + f': {said[:1].lower()}{said[1:]}' * bool(said),
+                        help='make a size, a padding or a count smaller, or take fewer rows at a time'))
 
 
 def _say_size(error):

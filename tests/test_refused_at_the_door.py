@@ -127,3 +127,34 @@ def test_what_makes_no_operation(call, word):
     said(OptionError, call, 'op', word, 'help:')
     assert make('m', half='f32', needs=[real('x')])()(X).tolist() == X.tolist()
     del fl.registry['plain']
+
+
+# ---- options
+@pytest.mark.parametrize('yes', [True, False, np.True_], ids=repr)
+@pytest.mark.parametrize('call', [
+    lambda v: X.layer_norm('col', eps=v), lambda v: X.huber_loss(X, delta=v), lambda v: fl.linspace('d', v, 2., 3),
+    lambda v: fl.bernoulli('d', d=2, p=v), lambda v: fl.uniform('d', 2, low=v, high=5.),
+    lambda v: fl.arange('d', v), lambda v: X.dropout(v, seed=1), lambda v: fl.rope_table([0], 2, theta=v)])
+def test_a_truth_value_is_no_number(call, yes): said(OptionTypeError, lambda: call(yes), f'is {yes!r}')
+
+
+@pytest.mark.parametrize('dtype,most', [('f32', 1e39), ('f16', 1e5), ('bf16', 1e39), ('f32', 1e308)])
+def test_bounds_beyond_a_type_are_called_so(dtype, most):
+    said(OptionError, lambda: fl.uniform('d', 2, low=-most, high=most, dtype=dtype), f'{-most} is beyond {dtype}')
+    said(OptionError, lambda: fl.uniform('d', 2, low=0, high=most, dtype=dtype), f'{most} is beyond {dtype}')
+    assert np.isfinite(fl.uniform('d', 2, low=-most, high=most, dtype='f64').data).all()      # the help
+
+
+def test_an_empty_range_is_called_so():
+    said(OptionError, lambda: fl.uniform('d', 2, low=1, high=1), 'no f32 number lies in [1.0, 1.0)')
+
+
+FAR = 2**50      # values: a million gigabytes
+
+@pytest.mark.parametrize('call', [
+    lambda: fl.zeros('d', FAR), lambda: fl.ones('d', FAR), lambda: fl.full('d', FAR, 2), lambda: fl.rand('d', FAR),
+    lambda: fl.linspace('d', 0, 1, FAR), lambda: fl.randperm('d', FAR), lambda: fl.one_hot([0], 'item class', FAR),
+    lambda: X.repeat('row', FAR), lambda: X.pad('row', 0, FAR)])
+def test_what_no_memory_holds(call):
+    said(OutOfMemory, call, 'no memory holds this', 'help:')
+    with pytest.raises(MemoryError): call()

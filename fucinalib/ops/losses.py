@@ -358,7 +358,8 @@ def bce_loss(x:Tensor,           # probabilities, any tags; or scores
             )->Tensor:
     """Binary cross entropy.
 
-    Unlike torch, probabilities are clamped to 1e-7 from 0 and 1, and there the gradient is 0."""
+    Unlike torch, which refuses x outside of [0, 1], it takes x as clamped to 1e-7 from 0 and 1, and
+    the gradient there is 0."""
     f, dx, dt = kernels.bce_loss, kernels.bce_loss_backward, _slope_of_answer
     if from_logits:
         f, dx = kernels.bce_loss_logits, kernels.bce_loss_logits_backward
