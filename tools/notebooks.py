@@ -290,7 +290,10 @@ def executed(path, nb=None):
 
     path, nb = Path(path), nbformat.from_dict(nb or load(path))
     for cell in nb.cells: cell.source = ''.join(cell.source)
-    Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}}, extra_arguments=QUIET).execute()
+    # a reader's kernel draws curves in the page, whoever asks for this run
+    env = {k: v for k, v in os.environ.items() if k != 'MPLBACKEND'}
+    run = Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}}, extra_arguments=QUIET)
+    run.execute(env=env)
     for cell in nb.cells:
         if cell.cell_type == 'code': cell.outputs = [] if timing(cell) else settled(cell.outputs)
     return tidy(json.loads(nbformat.writes(nb)))
