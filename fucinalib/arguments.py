@@ -288,7 +288,7 @@ def check_places(at,      # an array
                 ):
     "DTypeError, IndexOutOfBounds unless `at` are whole numbers from 0 to n - 1."
     name, one, many = words.split()
-    refuse_huge(at)
+    refuse_huge(at, f'{name} are 0 to {n - 1}')
     if at.dtype.kind not in 'iu':
         help = f'{name} are whole numbers, counted from 0: {made_whole(name, given)}'
         raise fault(DTypeError, f'{name} of type {at.dtype}', help)
@@ -302,7 +302,7 @@ def read_positions(x, tag, indices):
     at, spot = np.asarray(indices.data if isinstance(indices, Tensor) else indices), axis_of(x, tag)
     if at.size == 0:
         raise fault(InvalidShape, 'no indices', 'a tensor holds at least one value; skip an empty case')
-    refuse_huge(at)
+    refuse_huge(at, f'positions are 0 to {x.shape[spot] - 1}')
     if at.dtype.kind not in 'iu':
         help = (f"positions are whole numbers: {made_whole('indices', indices)}; "
                 "x.masked_select(mask, 'picked') for a mask")
@@ -336,7 +336,7 @@ def check_inside(tag, at, n):
 def read_segments(x, tag, offsets, n):
     "The offsets as an array. InvalidShape unless they cut the n entries of the axis into segments."
     at = np.asarray(offsets.data if isinstance(offsets, Tensor) else offsets)
-    refuse_huge(at)
+    refuse_huge(at, f'offsets are 0 to {n}')
     if at.dtype.kind not in 'iu' and at.size:
         raise fault(DTypeError, f'offsets of type {at.dtype}', help='offsets are whole numbers')
     if at.ndim != 1 or len(at) < 2 or at[0] != 0 or at[-1] != n or (np.diff(at) < 0).any():

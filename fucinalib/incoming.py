@@ -28,13 +28,13 @@ def read_values(data, want=None):
     return a
 
 
-def _huge():
-    return fault(DTypeError, 'a whole number beyond the range of i64', help='divide it, or make it real: float(n)')
+def _huge(help='divide it, or make it real: float(n)'):
+    return fault(DTypeError, 'a whole number beyond the range of i64', help=help)
 
 
-def refuse_huge(a):
+def refuse_huge(a, *help):
     "DTypeError if an array, or a list read as one, holds a whole number that no type of ours holds."
-    if a.dtype == object and any(isinstance(v, int) and not -2**63 <= v < 2**63 for v in a.flat): raise _huge()
+    if a.dtype == object and any(isinstance(v, int) and not -2**63 <= v < 2**63 for v in a.flat): raise _huge(*help)
 
 
 def refuse_complex(a, name):
@@ -82,9 +82,10 @@ def _way_in(a):
     if kind == 'u' and a.dtype.itemsize == 8 and a.size and a.max() >= 2**63:
         return 'divide it; i64 holds whole numbers below 2**63'
     if kind in 'uMm': return 'i64 holds them: np.asarray(data).astype("i8")'
-    if kind == 'c': return 'data.real and data.imag are two arrays of real numbers'
+    if kind == 'c': return 'np.real(data) and np.imag(data) are two arrays of real numbers'
     if kind in 'SV': return 'np.frombuffer(data, "u1") reads bytes as numbers from 0 to 255'
-    if isinstance(odd, (set, frozenset, dict)): return 'give a list, which has an order: sorted(data)'
+    if isinstance(odd, dict): return 'give a list of its values: [*data.values()]'
+    if isinstance(odd, (set, frozenset)): return 'give a list, which has an order: sorted(data)'
     if kind == 'O': return 'give numbers, nested lists of numbers or an array of them'
     return 'convert to numbers first, e.g. np.asarray(data, dtype="float32")'
 

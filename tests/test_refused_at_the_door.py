@@ -39,13 +39,21 @@ def test_the_wider_type_is_proposed(a, b, right):
     (np.array([2**32 - 1], 'u8'), lambda d: np.asarray(d).astype('i8')),
     (np.array(['2026-11-30'], 'M8[D]'), lambda d: np.asarray(d).astype('i8')),
     (b'ab', lambda d: np.frombuffer(d, 'u1')),
-    (np.array([1 + 2j]), lambda d: d.real), ({3}, lambda d: sorted(d))])
+    (np.array([1 + 2j]), np.real), ([1 + 2j], np.real), ({3}, lambda d: sorted(d)),
+    ({'a': 3}, lambda d: [*d.values()])])
 def test_the_way_in_holds_every_value(data, way):
     message = said(DTypeError, lambda: fl.Tensor(data, 'd'))
-    told = {'i8': 'astype("i8")', 'u1': 'frombuffer(data, "u1")', 'f8': 'data.real'}
+    told = {'i8': 'astype("i8")', 'u1': 'frombuffer(data, "u1")', 'f8': 'np.real(data)'}
     right = fl.Tensor(way(data), 'd')
-    assert ('sorted(data)' if type(data) is set else told[right.data.dtype.str[1:]]) in message
+    if type(data) in (set, dict): assert ('sorted(data)' if type(data) is set else '[*data.values()]') in message
+    else: assert ('np.real(data)' if np.iscomplexobj(data) else told[right.data.dtype.str[1:]]) in message
     if isinstance(data, np.ndarray) and data.dtype.kind == 'u': assert right.tolist() == data.tolist()
+
+
+def test_a_place_beyond_i64_is_told_where_places_are():
+    said(DTypeError, lambda: X.index_select('col', [HUGE]), 'positions are 0 to 2')
+    said(DTypeError, lambda: X.cross_entropy('col', [HUGE, 0]), 'are 0 to 2')
+    said(DTypeError, lambda: X.segment_sum('col', [0, HUGE]), 'offsets are 0 to 3')
 
 
 @pytest.mark.parametrize('call', [
