@@ -399,8 +399,10 @@ def test_use(twin):
     assert X.twin().data[0, 0] == 2 and not calls
     used = use('7.1')                                    # the latest right answer
     X.twin(); assert calls
-    assert "library's own" in repr(use('7.1', None))
+    again = use('7.1', None)
+    assert "library's own" in repr(again)
     calls.clear(); X.twin(); assert not calls
+    again.undo(); used.undo()                            # other tests count what watches
 
 def test_use_again(twin):
     "One object in two blocks, one inside the other, and undone by hand: each puts back what it found."
