@@ -5,7 +5,7 @@ name. What can be written is the same everywhere, so it is read here once, and r
 the call that would work."""
 import operator
 from keyword import iskeyword
-from math import prod
+from math import isfinite, prod
 import numpy as np
 from .errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError,
                      ShapeMismatch, TagError, UnsupportedView, brief, did_you_mean, fault)
@@ -13,7 +13,7 @@ from .incoming import refuse_huge
 from .tags import align, axis_of, by_word, locate, name_of, parse, renaming
 from .tensor import Tensor, ingest
 
-__all__ = ['as_whole', 'made_whole', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
+__all__ = ['as_whole', 'made_whole', 'nothing_between', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
            'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where',
            'read_index', 'read_span',
            'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels',
@@ -41,6 +41,15 @@ def made_whole(name, value):
     "The call that makes whole numbers of `value`, for a message."
     if hasattr(value, 'tags'): return f"{name}.to('i64')"
     return f"{name}.astype('i8')" if isinstance(value, np.ndarray) else f"np.asarray({name}).astype('i8')"
+
+
+def nothing_between(low, high, dtype):
+    "The error for bounds beyond a real type, or with none of its numbers between them."
+    with np.errstate(all='ignore'): beyond = [v for v in (low, high) if not isfinite(dtype.np.type(v))]
+    if beyond:
+        return fault(OptionError, f'{beyond[0]} is beyond {dtype}', help="take bounds nearer 0, or dtype='f64'")
+    return fault(OptionError, f'no {dtype} number lies in [{low}, {high})',
+                 help='low must be less than high, and both numbers of this type')
 
 
 # ---- sizes

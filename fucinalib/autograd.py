@@ -24,7 +24,8 @@ from .kernels.dispatch import Names, hush, quiet, unhush
 from .misuse import complaint, doc_of
 from .modes import BareBlock
 from .operands import Operands
-from .owed import (check_family, check_joint, check_making, check_rules, check_share, check_tags, misshapen, no_way_back,
+from .owed import (check_family, check_joint, check_making, check_rules, check_share,
+                             check_tags, misshapen, no_way_back,
                             place_fault, rule_failed, spent_fault)
 from .tags import align
 from .tensor import Tensor, ingest, param, patch, wrap

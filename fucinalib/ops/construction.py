@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from math import ceil, isfinite
 import numpy as np
 from .. import kernels
-from ..arguments import as_whole, made_whole, new_sizes, some
+from ..arguments import as_whole, made_whole, nothing_between, new_sizes, some
 from ..autograd import op
 from ..checks import no_gradient, number, whole
 from ..dtypes import F8, SHORT, as_dtype, rounded
@@ -380,16 +380,7 @@ def uniform(tags,         # names of the axes: 'row col'
     low, high, real = float(low), float(high), as_dtype(dtype).np.type
     with np.errstate(over='ignore'): fine = -np.inf < real(low) < real(high) < np.inf
     if fine: return _drawn(tags, shape, sizes, seed, dtype, _fill_uniform(low, high))
-    raise _nothing_between(low, high, as_dtype(dtype))
-
-# %% ../../nbs/05_construction.ipynb #746de891
-def _nothing_between(low, high, dtype):
-    "The error for bounds beyond a type, or with none of its numbers between them."
-    with np.errstate(all='ignore'): beyond = [v for v in (low, high) if not isfinite(dtype.np.type(v))]
-    if beyond:
-        return fault(OptionError, f'{beyond[0]} is beyond {dtype}', help="take bounds nearer 0, or dtype='f64'")
-    return fault(OptionError, f'no {dtype} number lies in [{low}, {high})',
-                 help='low must be less than high, and both numbers of this type')
+    raise nothing_between(low, high, as_dtype(dtype))
 
 # %% ../../nbs/05_construction.ipynb #dbd48b41
 def _fill_normal(mean, std):
