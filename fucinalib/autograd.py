@@ -464,8 +464,8 @@ def caller(o, watching=watching):
         t.data, t.node = y if type(y) is ndarray else np.asarray(y), None
         if foreign or len(t.tags) != t.data.ndim: check_tags(o, t)
         if recorded and mode.grad:
-            n = len(args)
-            operands = args if n == lead > 0 else args[:lead] if n > lead > 0 else o.find_operands(args, kw)
+            if (n := len(args)) >= lead > 0: operands = args if n == lead else args[:lead]
+            else: operands = o.find_operands(args, kw)
             record(t, o, operands, rules)
         return t
     return call

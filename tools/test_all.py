@@ -8,7 +8,7 @@ import subprocess, sys, sysconfig, time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MINUTES = 60        # of a whole run on two cores, kernels compiled
+MINUTES = 40        # of a whole run on two cores, kernels compiled
 ALL = '-m', '', '--no-skips', '--hypothesis-profile=long'
 
 # A line of a .pth file, which Python runs at its start

@@ -25,7 +25,9 @@ GATES = {name: _both_ways(name) for name in ('glu', 'swiglu', 'geglu', 'situ')}
 def _let_through(up, gate, f, back):
     "What every gate does with its two kernels: meet, compute, and fold both gradients back."
     a, b, tags, fold_up, fold_gate = pair(up, gate, ('up', 'gate'))
-    if a.shape != b.shape: a, b = np.broadcast_arrays(a, b)
+    if a.shape != b.shape:
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        a, b = np.broadcast_to(a, shape), np.broadcast_to(b, shape)
     def rules(g):
         up_grad, gate_grad = back(g, a, b)
         return fold_up(up_grad), fold_gate(gate_grad)
