@@ -1057,7 +1057,8 @@ def glu(up: Tensor, gate: Tensor) -> Tensor:
     """
     ...
 def gradcheck(fn: Callable[..., Any], *inputs: Tensor, eps: float = 1e-06, atol: float = 1e-06, rtol: float = 1e-05, **kw: Any) -> Any:
-    """Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that differs.
+    """Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that
+    differs.
 
     Parameters
     ----------
@@ -1571,7 +1572,8 @@ def matmul(x: Tensor, y: Tensor, out_tags: _Tags, transpose_a: bool = False, tra
     """
     ...
 def max(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -> Tensor:
-    """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+    """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane
+    of NaN gives NaN.
 
     Parameters
     ----------
@@ -1642,7 +1644,8 @@ def merge(x: Tensor, tag: _Tags, *tags: _Tags) -> Tensor:
     """
     ...
 def min(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -> Tensor:
-    """The smallest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+    """The smallest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane
+    of NaN gives NaN.
 
     Parameters
     ----------

@@ -912,7 +912,8 @@ gate
     met by name: how much of it
 """,
     'gradcheck':
-"""Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that differs.
+"""Compare the gradient rules of `fn` with central differences in f64. GradientMismatch names the first slope that
+differs.
 
 Parameters
 ----------
@@ -1372,7 +1373,8 @@ transpose_b
     swap the last two axes of y first
 """,
     'max':
-"""The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+"""The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane
+of NaN gives NaN.
 
 Parameters
 ----------
@@ -1438,7 +1440,8 @@ tags
     neighbouring axes in the order they have
 """,
     'min':
-"""The smallest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+"""The smallest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane
+of NaN gives NaN.
 
 Parameters
 ----------

@@ -1339,7 +1339,8 @@ class Tensor:
         """
         ...
     def max(self, *tags: _Tags, mask: Any = None, empty: float | None = None) -> Tensor:
-        """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+        """The largest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane
+        of NaN gives NaN.
 
         Parameters
         ----------
@@ -1410,7 +1411,8 @@ class Tensor:
         """
         ...
     def min(self, *tags: _Tags, mask: Any = None, empty: float | None = None) -> Tensor:
-        """The smallest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN.
+        """The smallest value along the named axes; the first one gets the gradient. Unlike torch, NaN never wins: only a lane
+        of NaN gives NaN.
 
         Parameters
         ----------

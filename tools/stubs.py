@@ -204,11 +204,12 @@ def first_words(fn):
 def help_of(fn):
     "A docstring that also says what each parameter is, where the source has a comment for one."
     try: notes = docments(fn.__init__ if inspect.isclass(fn) else fn, full=True, args_kwargs=True)
-    except (TypeError, OSError, ValueError): return first_words(fn)
+    except (TypeError, OSError, ValueError): notes = {}
+    words = '\n'.join(textwrap.fill(line, 116) if len(line) > 116 else line for line in first_words(fn).split('\n'))
     told = {n: ' '.join(v.docment.split()) for n, v in notes.items() if v.docment and n not in ('self', 'return')}
-    if not told: return first_words(fn)
+    if not told: return words
     rows = [f'{n}\n    {said}' for n, said in told.items()]
-    return '\n'.join([first_words(fn), '', 'Parameters', '----------', *rows])
+    return '\n'.join([words, '', 'Parameters', '----------', *rows])
 
 
 def quoted(text, indent=''):
