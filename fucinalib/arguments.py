@@ -68,6 +68,7 @@ def new_sizes(tags,        # names of the axes of a tensor to be made: 'row col'
               more='',     # what it needs behind the sizes
              )->tuple:
     "The names and sizes of a new tensor. OptionError for a name that is neither axis nor option, InvalidShape."
+    if _are_sizes(tags): raise _names_first(tags, shape)
     tags = parse(tags)
     for t in sizes:
         if t in tags: continue
@@ -84,6 +85,23 @@ def new_sizes(tags,        # names of the axes of a tensor to be made: 'row col'
     if prod(shape) < MOST: return tags, shape
     raise fault(InvalidShape, f'{prod(shape)} values', tags=' '.join(tags), shape=shape,
                 help='no memory holds them; make a size smaller')
+
+
+def _are_sizes(v):
+    "Whether this is a number or a list of numbers, where the names of axes are meant."
+    number = lambda n: isinstance(n, (int, np.integer)) and not isinstance(n, bool)
+    return number(v) or isinstance(v, (tuple, list)) and bool(v) and all(map(number, v))
+
+
+def _names_first(sizes, rest):
+    "The error for sizes in the place of names."
+    every = [*(sizes if isinstance(sizes, (tuple, list)) else [sizes])]
+    names = rest if isinstance(rest, str) else None
+    if names is None: every += [rest] if _are_sizes(rest) and not isinstance(rest, (tuple, list)) else rest or []
+    names = names or ' '.join(['batch', 'row', 'col', 'd'][-1 - len(every):-1] if 1 < len(every) < 4 else
+                              [f'd{i}' for i in range(len(every))] if len(every) > 1 else ['d'])
+    shape = brief(tuple(every) if len(every) > 1 else every[0])
+    return fault(TagError, 'the names of the axes come before their sizes', f'{{op}}({names!r}, {shape})')
 
 
 def _as_size(n, tag): return n if type(n) is int and n > 0 else as_whole(n, tag, 1, InvalidShape)
@@ -302,8 +320,9 @@ def check_places(at,      # an array
         help = f'{name} are whole numbers, counted from 0: {made_whole(name, given)}'
         raise fault(DTypeError, f'{name} of type {at.dtype}', help)
     if not at.size or at.min() >= 0 and at.max() < n: return
-    bad = int(at.min() if at.min() < 0 else at.max())
-    raise fault(IndexOutOfBounds, f'{one} {bad} of {n} {many}', f'{name} are 0 to {n - 1}{way.format(bad)}')
+    bad, beyond = int(at.min() if at.min() < 0 else at.max()), at[(at < 0) | (at >= n)]
+    more = way.format(bad) if (beyond == bad).all() else f'; {beyond.size} of {at.size} are not'
+    raise fault(IndexOutOfBounds, f'{one} {bad} of {n} {many}', f'{name} are 0 to {n - 1}{more}')
 
 
 def read_positions(x, tag, indices):
@@ -370,7 +389,7 @@ def read_labels(labels,  # a tensor, an array, or a list
         raise fault(InvalidShape, 'the lists of labels have different lengths', help) from None
     if y.size != prod(shape) and not tensor:
         head = f'{y.size} labels for {prod(shape)} rows of {tag!r}'
-        raise fault(InvalidDataLength, head, 'one label for each row')
+        raise fault(InvalidDataLength, head, f'one label for each row: {say_sizes(dict(zip(rest, shape))) or "one"}')
     if y.shape != shape and (tensor or y.ndim != 1):
         help = f'one for each row of {tag!r}: shape {shape}, or a flat list in that order'
         raise fault(ShapeMismatch, f'labels of shape {y.shape}', help)

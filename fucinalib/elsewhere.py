@@ -32,13 +32,15 @@ METHODS = dict(
     # number types, memory, gradients
     astype='to', type='to', float="to('f32')", double="to('f64')", half="to('f16')",
     bfloat16="to('bf16')", long="to('i64')",
-    int="to('i32')", cpu='numpy', sub_='add_(other, alpha=-1)', div_='mul_(1 / s)',
-    fill_='fl.full', zero_='fl.zeros',
+    int="to('i32')", sub_='add_(other, alpha=-1)', div_='mul_(1 / s)',
     requires_grad_='param(x), or x.requires_grad = True',
     retain_grad='x.graph(), which shows every gradient')
 
 CPU = 'everything is computed on the CPU; leave it out'
-SENTENCES = dict.fromkeys('cuda device is_cuda mps pin_memory is_available'.split(), CPU)
+SENTENCES = dict.fromkeys('cpu cuda device is_cuda mps pin_memory is_available'.split(), CPU) | dict(
+    zero_='p.zero_grad() clears the gradient of p; x.mul_(0) writes zeros into x',
+    fill_='x.mul_(0).add_(value) writes one value; fl.full_like(x, value) is a new tensor',
+    copy_='x.mul_(0).add_(other) writes into x; x.numpy()[:] = array where no graph is involved')
 
 LAYERS = ('layers are functions of tensors here; the tour builds a classifier and trains it in ten lines: '
           'fl.param, x.dot, x.relu')
@@ -128,6 +130,9 @@ WAYS = dict(
 TABLE = 'fl.op_table() lists the operations'
 REDUCED = 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis'
 FRESH = 'operations return a new tensor'
+
+# an operation that misses an argument -> the shorter way
+MISSING = dict(matmul='x @ w sums over the axis both have; x.dot(w, tag) over the one you name')
 
 # an option of an operation -> what to say
 BY_TAG = '{where}axes are chosen by tag: {call}'

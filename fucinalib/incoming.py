@@ -73,7 +73,8 @@ def native(a):
     kind = a.dtype.newbyteorder('=')
     if kind in by_np: return a.astype(kind)
     refuse_huge(a)
-    raise fault(DTypeError, f'a tensor cannot hold {a.dtype.name} values', help=_way_in(a))
+    name = 'text' if a.dtype.kind == 'U' else f'{a.dtype.name} values'
+    raise fault(DTypeError, f'a tensor cannot hold {name}', help=_way_in(a))
 
 
 def _way_in(a):
@@ -87,6 +88,7 @@ def _way_in(a):
     if isinstance(odd, dict): return 'give a list of its values: [*data.values()]'
     if isinstance(odd, (set, frozenset)): return 'give a list, which has an order: sorted(data)'
     if kind == 'O': return 'give numbers, nested lists of numbers or an array of them'
+    if isinstance(odd, str): return f'the values come first, then the names of their axes: Tensor(values, {odd!r})'
     return 'convert to numbers first, e.g. np.asarray(data, dtype="float32")'
 
 

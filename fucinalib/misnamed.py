@@ -7,7 +7,7 @@ from keyword import iskeyword
 from unicodedata import normalize
 from .errors import ShapeMismatch, TagError, brief, did_you_mean, fault
 
-__all__ = ['not_a_tag', 'check_words', 'said_twice', 'too_many', 'by_position', 'not_there', 'not_one',
+__all__ = ['not_a_tag', 'check_words', 'said_twice', 'too_many', 'check_position', 'not_there', 'not_one',
            'not_free', 'two_sizes', 'by_word', 'renaming']
 
 
@@ -45,11 +45,18 @@ def too_many(tags, most):
                  help='merge axes that always travel together')
 
 
-def by_position(x, n):
-    "The error for a number where a name is meant; if there is an axis, it is named."
-    help = 'name it'
-    if -len(x.tags) <= n < len(x.tags): help = f'position {n} is {x.tags[n]!r}: x.{{op}}({x.tags[n]!r})'
-    return fault(TagError, f'over position {brief(n)}: an axis is chosen by its name', x=x, help=help)
+def check_position(x, n, names):
+    "The error for a number, or a list of numbers, where names are meant; axes that are there are named."
+    several = [*n] if isinstance(n, list) else [*names]
+    if not all(isinstance(i, int) and not isinstance(i, bool) for i in several):
+        if isinstance(n, list): return
+        several = [n]
+    inside, help = all(-len(x.tags) <= i < len(x.tags) for i in several), 'name it'
+    if inside:
+        call = f'x.{{op}}({" ".join(x.tags[i] for i in several)!r})'
+        help = f'position {several[0]} is {x.tags[several[0]]!r}: {call}' if len(several) == 1 else f'by name: {call}'
+    where = f'position {brief(several[0])}' if len(several) == 1 else f'positions {" ".join(map(brief, several))}'
+    raise fault(TagError, f'over {where}: an axis is chosen by its name', x=x, help=help)
 
 
 def not_there(x, names):

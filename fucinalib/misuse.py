@@ -6,7 +6,7 @@ each is a call that works, so an argument unlike all of them is named, with the 
 stands beside the parameter in the source."""
 import inspect, re
 import numpy as np
-from .elsewhere import OPTIONS
+from .elsewhere import MISSING, OPTIONS
 from .errors import DTypeError, InvalidShape, OptionError, OutOfMemory, TagError, UnsupportedView
 from .errors import brief, did_you_mean, fault
 from .tensor import Tensor
@@ -30,12 +30,25 @@ def _say_signature(o, error, args, kw):
     "The error for a call that does not fit the signature."
     shown = f'{o.name}{o.signature}'.replace('fucinalib.tensor.', '')
     unknown = next((k for k in kw if k not in o.signature.parameters), None)
-    if unknown is None: return _alone(fault(OptionError, str(error), help=shown))
+    if unknown is None:
+        way = _axis_first(o, args, kw) or MISSING.get(o.name)
+        return _alone(fault(OptionError, str(error), help=f'{way}; {shown}' if way else shown))
     known = [n for n, p in o.signature.parameters.items()
              if n not in ('self', 'x') and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     help = _say_known(o, unknown, kw[unknown], args) if unknown in OPTIONS else None
     return _alone(fault(OptionError, f'there is no option {unknown!r}',
                         help=help or (did_you_mean(unknown, known, 'the options are') if known else shown)))
+
+
+def _axis_first(o, args, kw):
+    "The call with an axis, where something else was given in its place; or None."
+    try: given = o.signature.bind_partial(*args, **kw).arguments
+    except TypeError: return None
+    names, odd = list(o.signature.parameters), given.get('tag')
+    if odd is None or isinstance(odd, (str, tuple)) or names[1:2] != ['tag'] or not isinstance(args[0], Tensor):
+        return None
+    tags = args[0].tags or ('d',)
+    return f'the axis comes first: x.{o.name}({tags[-1]!r}, {names[2] if names[2:] else ""})'.replace(', )', ')')
 
 
 def _say_known(o, unknown, value, args):

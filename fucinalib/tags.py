@@ -9,7 +9,7 @@ __all__ = ['MAX_RANK', 'parse', 'locate', 'axis_of', 'name_of', 'union', 'withou
 # %% ../nbs/01_tags.ipynb #5ed512c1
 from functools import lru_cache
 from unicodedata import normalize
-from .misnamed import by_position, by_word, check_words
+from .misnamed import by_word, check_position, check_words
 from .misnamed import not_a_tag, not_free, not_one, not_there
 from .misnamed import renaming, said_twice, too_many, two_sizes
 
@@ -55,7 +55,7 @@ def locate(x,       # anything with .tags and .shape
     "Positions of the named axes of `x`. TagError for a name that is not there."
     tags = x.tags
     for n in names:
-        if isinstance(n, int) and not isinstance(n, bool): raise by_position(x, n)
+        if isinstance(n, (int, list)) and not isinstance(n, bool): check_position(x, n, names)
     wanted = parse(*names)
     try: return tuple([tags.index(t) for t in wanted])
     except ValueError: pass

@@ -173,3 +173,28 @@ def test_where_in_the_order_of_torch():
     with pytest.raises(fl.DTypeError, match=re.escape('values first, then the mask')): fl.where(x > 0, x, 0.)
     assert fl.where(x, x > 0, 0.).tolist() == [1, 0]
     assert fl.where(x > 0, x > 0, x > 0).tolist() == [True, False]
+
+
+SCORES, LABELS = fl.ones('n c', (6, 4)), np.arange(6) % 4
+
+@pytest.mark.parametrize('call, help', [
+    (lambda: fl.zeros(3, 4), "zeros('row col', (3, 4))"),
+    (lambda: fl.ones((3, 4)), "ones('row col', (3, 4))"),
+    (lambda: fl.ones(3), "ones('d', 3)"),
+    (lambda: fl.randn((64, 32), 'pixel hidden'), "randn('pixel hidden', (64, 32))"),
+    (lambda: fl.param('p h', (3, 4)), "Tensor(values, 'p h')"),
+    (lambda: SCORES.mean([0, 1]), "x.mean('n c')"),
+    (lambda: SCORES.squeeze([1]), "position 1 is 'c': x.squeeze('c')"),
+    (lambda: fl.cross_entropy(SCORES, LABELS), "the axis comes first: x.cross_entropy('c', labels)"),
+    (lambda: SCORES.cross_entropy('c', LABELS[:5]), 'one label for each row: n=6'),
+    (lambda: SCORES.cross_entropy('c', LABELS + 5), 'labels are 0 to 3; 6 of 6 are not'),
+    (lambda: SCORES.cross_entropy('c', [0, 1, 2, 3, 9, 9]), 'ignore_index=9) leaves it out'),
+    (lambda: SCORES.matmul(SCORES), 'x @ w sums over the axis both have'),
+    (lambda: SCORES.cpu(), 'everything is computed on the CPU'),
+    (lambda: SCORES.zero_(), 'p.zero_grad()'),
+    (lambda: SCORES.fill_(1), 'x.mul_(0).add_(value)'),
+])
+def test_what_torch_taught_is_told_the_way(call, help):
+    "Sizes before names, labels before the axis, positions: what a first program gets wrong."
+    with pytest.raises(fl.FucinaError) as e: call()
+    assert help in str(e.value), e.value
