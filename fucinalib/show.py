@@ -116,7 +116,7 @@ def html(x):
     few = max(a.shape[-2:]) <= CELLS
     facts = [chip(t, n) for t, n in zip(x.tags, a.shape)] + [made]
     if a.size > 1 and not (a.ndim == 1 and few): facts.append(f'<span style="{FAINT}">{_html.escape(text)}</span>')
-    if warning and a.size > 1: facts.append(f'<b style="{ink(BAD)}">{warning}</b>')
+    if warning and a.ndim: facts.append(f'<b style="{ink(BAD)}">{warning}</b>')
     draw = grid if few else heat
     if not few and text.lstrip('~').startswith('all '): draw = None      # one colour says nothing
     values = panels(x, draw) if draw else ''

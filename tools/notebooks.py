@@ -282,6 +282,7 @@ def same_renderer():
 def executed(path, nb=None):
     "The text of a notebook after a run in a Jupyter kernel, as a reader would run it; twice gives the same"
     import nbformat
+    from jupyter_client.kernelspec import KernelSpecManager
     from nbclient import NotebookClient
 
     class Client(NotebookClient):
@@ -292,7 +293,9 @@ def executed(path, nb=None):
     for cell in nb.cells: cell.source = ''.join(cell.source)
     # a reader's kernel draws curves in the page, whoever asks for this run
     env = {k: v for k, v in os.environ.items() if k != 'MPLBACKEND'}
-    run = Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}}, extra_arguments=QUIET)
+    given = QUIET[0] in KernelSpecManager().get_kernel_spec('python3').argv        # as in a terminal of `make lab`
+    run = Client(nb, timeout=300, resources={'metadata': {'path': str(path.parent)}},
+                 extra_arguments=[] if given else [*QUIET])
     run.execute(env=env)
     for cell in nb.cells:
         if cell.cell_type == 'code': cell.outputs = [] if timing(cell) else settled(cell.outputs)
