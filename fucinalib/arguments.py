@@ -95,11 +95,9 @@ def _are_sizes(v):
 
 def _names_first(sizes, rest):
     "The error for sizes in the place of names."
-    every = [*(sizes if isinstance(sizes, (tuple, list)) else [sizes])]
-    names = rest if isinstance(rest, str) else None
-    if names is None: every += [rest] if _are_sizes(rest) and not isinstance(rest, (tuple, list)) else rest or []
-    names = names or ' '.join(['batch', 'row', 'col', 'd'][-1 - len(every):-1] if 1 < len(every) < 4 else
-                              [f'd{i}' for i in range(len(every))] if len(every) > 1 else ['d'])
+    every = [n for v in (sizes, rest) if _are_sizes(v) for n in (v if isinstance(v, (tuple, list)) else [v])]
+    usual = {1: 'd', 2: 'row col', 3: 'batch row col'}
+    names = rest if isinstance(rest, str) else usual.get(len(every)) or ' '.join(f'd{i}' for i in range(len(every)))
     shape = brief(tuple(every) if len(every) > 1 else every[0])
     return fault(TagError, 'the names of the axes come before their sizes', f'{{op}}({names!r}, {shape})')
 

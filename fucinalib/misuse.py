@@ -44,11 +44,11 @@ def _axis_first(o, args, kw):
     "The call with an axis, where something else was given in its place; or None."
     try: given = o.signature.bind_partial(*args, **kw).arguments
     except TypeError: return None
-    names, odd = list(o.signature.parameters), given.get('tag')
-    if odd is None or isinstance(odd, (str, tuple)) or names[1:2] != ['tag'] or not isinstance(args[0], Tensor):
-        return None
-    tags = args[0].tags or ('d',)
-    return f'the axis comes first: x.{o.name}({tags[-1]!r}, {names[2] if names[2:] else ""})'.replace(', )', ')')
+    first, *names = o.signature.parameters
+    x, odd = given.get(first), given.get('tag')
+    if names[:1] != ['tag'] or odd is None or isinstance(odd, (str, tuple)) or not isinstance(x, Tensor): return None
+    call = ', '.join([repr((x.tags or ('d',))[-1]), *names[1:2]])
+    return f'the axis comes first: x.{o.name}({call})'
 
 
 def _say_known(o, unknown, value, args):

@@ -182,6 +182,8 @@ SCORES, LABELS = fl.ones('n c', (6, 4)), np.arange(6) % 4
     (lambda: fl.ones((3, 4)), "ones('row col', (3, 4))"),
     (lambda: fl.ones(3), "ones('d', 3)"),
     (lambda: fl.randn((64, 32), 'pixel hidden'), "randn('pixel hidden', (64, 32))"),
+    (lambda: fl.zeros(3, True), "zeros('d', 3)"),
+    (lambda: fl.cross_entropy(tag=3), 'cross_entropy(x: Tensor, tag, labels'),
     (lambda: fl.param('p h', (3, 4)), "Tensor(values, 'p h')"),
     (lambda: SCORES.mean([0, 1]), "x.mean('n c')"),
     (lambda: SCORES.squeeze([1]), "position 1 is 'c': x.squeeze('c')"),
