@@ -36,11 +36,13 @@ for _path, _text in _texts.items():      # what help() says of parameters
 
 # imported when first asked for
 _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises')
+_PARTS = {'nn'}      # packages of the third part, likewise
 
 
 def __getattr__(name):
     if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
-    known = [*_LATER, *(n for n in globals() if not n.startswith('_'))]
+    if name in _PARTS: return _import(f'{__name__}.{name}')
+    known = [*_LATER, *_PARTS, *(n for n in globals() if not n.startswith('_'))]
     methods = [n for n in dir(Tensor) if not n.startswith('_')]
     raise _fault(UnknownName, f'fucinalib has no {name!r}', help=_of_module(name, known, methods))
 

@@ -62,7 +62,7 @@ AXES = "x.split(tag, 'a b', sizes), x.permute('b a'), x.merge(tag, 'a b'): by na
 
 # a function or module of a library -> what to write here
 FUNCTIONS = dict(
-    dict.fromkeys("""nn Module Linear Sequential sequential layers Dense Model keras flax Embedding Conv1d Conv2d
+    dict.fromkeys("""Module Linear Sequential sequential layers Dense Model keras flax Embedding Conv1d Conv2d
                      LayerNorm BatchNorm1d BatchNorm2d LSTM GRU RNN Transformer MultiheadAttention""".split(), LAYERS)
     | dict.fromkeys('optim optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)

@@ -13,7 +13,10 @@ ORDER = """_before_numpy colors errors misnamed elsewhere modes tags dtypes inco
            formats block_arithmetic tensor arguments misuse hooks operands written owed widening autograd gradients
            checks picture graph
            contraction_trace
-           ops facts registry_table exercises __main__ __init__""".split()
+           ops facts registry_table
+           nn optim data knn train evolution lora recording profiling
+           exercises examples __main__ __init__""".split()
+CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train'}      # packages of chapters
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
 
@@ -47,9 +50,9 @@ def imported(path, name):
 
 
 def place(name, pages):
-    "Where a module stands: its group, and within the operations its chapter."
+    "Where a module stands: its group, and within a package of chapters its chapter."
     group = name.split('.')[0]
-    return ORDER.index(group), pages.get(name, '') if group == 'ops' else ''
+    return ORDER.index(group), pages.get(name, '') if group in CHAPTERED else ''
 
 
 PAGES = chapters()

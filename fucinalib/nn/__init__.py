@@ -1,0 +1,2 @@
+"""Layers: what holds tensors and computes with them."""
+from .module import Module
