@@ -286,8 +286,7 @@ def band_part(x: Tensor, row: _Tags, col: _Tags, lower: int | None = None, upper
 def bce_loss(x: Tensor, target: Tensor, reduction: Literal['mean', 'sum', 'none'] = 'mean', from_logits: bool = False) -> Tensor:
     """Binary cross entropy.
 
-    Unlike torch, which refuses x outside of [0, 1], it takes x as clamped to 1e-7 from 0 and 1, and
-    the gradient there is 0.
+    x counts as clamped to 1e-7 from 0 and 1, and the gradient there is 0.
 
     Parameters
     ----------

@@ -245,8 +245,7 @@ upper
     'bce_loss':
 """Binary cross entropy.
 
-Unlike torch, which refuses x outside of [0, 1], it takes x as clamped to 1e-7 from 0 and 1, and
-the gradient there is 0.
+x counts as clamped to 1e-7 from 0 and 1, and the gradient there is 0.
 
 Parameters
 ----------

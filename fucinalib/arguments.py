@@ -19,7 +19,7 @@ __all__ = ['as_whole', 'made_whole', 'nothing_between', 'some', 'new_sizes', 're
            'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels',
            'read_segments', 'check_places', 'read_positions',
            'read_places', 'check_inside', 'check_queries', 'unnamed_queries',
-           'read_owners', 'check_state', 'check_streams', 'read_rope',
+           'read_owners', 'check_shares', 'check_state', 'check_streams', 'read_rope',
            'say_sizes', 'name_product', 'check_matrices']
 
 MOST = 2**60        # values; no memory holds more
@@ -166,6 +166,19 @@ def stretched_sizes(own, tags, shape, sizes):
         if as_whole(n, t, 1) >= MOST:
             raise fault(InvalidShape, f'size {brief(n)} for {t!r}', help='no memory holds so many values')
     return tuple(map(operator.index, given))
+
+
+# ---- values
+def check_shares(**tensors):
+    "OptionError unless all values of some tensors are probabilities, or NaN."
+    for name, t in tensors.items():
+        a, bits = t.data, f'u{t.data.itemsize}'
+        if a.view(bits).max() <= np.ones((), a.dtype).view(bits): continue     # seen as bits it is one pass
+        low, high = np.fmin.reduce(a, None), np.fmax.reduce(a, None)
+        if not (low < 0 or high > 1): continue
+        raise fault(OptionError, f'of probabilities, and {name} reaches from {low:.4g} to {high:.4g}',
+                    help='x.sigmoid() makes them of scores; from_logits=True does so inside' if name == 'x'
+                    else f'{name}.clamp(0, 1)')
 
 
 # ---- axes and walks

@@ -21,16 +21,16 @@ from .errors import (DTypeError, FucinaError, GradError, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, brief, fault)
 from .hooks import announce, watched, watching
 from .kernels.dispatch import Names, hush, quiet, unhush
-from .misuse import complaint, doc_of
+from .misuse import complaint, completed, doc_of
 from .modes import BareBlock
 from .operands import Operands
 from .owed import (check_family, check_joint, check_making, check_rules, check_share,
-                             check_tags, misshapen, no_way_back,
+                             check_tags, hand_on, misshapen, no_way_back,
                             place_fault, rule_failed, spent_fault)
 from .tags import align
 from .tensor import Tensor, ingest, param, patch, wrap
 from .widening import in_f32, is_short
-from .written import Write, changed, check_kept, clock
+from .written import Write, check_kept, clock
 
 # %% ../nbs/03_autograd.ipynb #302dfe19
 SMALL = 16    # values of at most so many entries stay visible in pictures
@@ -452,13 +452,12 @@ def caller(o, watching=watching):
         try:
             if check is not None: check(*args, **kw)
             result = fn(*args, **kw)
-        except FucinaError as e: e.told(o.name, o.given(args, kw)); raise
+        except FucinaError as e: raise completed(o, e, args, kw)
         except Exception as e: raise complaint(o, e, args, kw)
         finally: unhush(before)
         if composed or type(result) is not tuple:      # an op that called others, or no tensor
-            if o.name.endswith('_'): changed(result.data, o.name)
-            return result
-        if len(result) != 3: raise misshapen(o, result)
+            return hand_on(o, result)
+        if len(result) != 3: raise misshapen(o.name, result)
         t = new(Tensor)
         y, t.tags, rules = result
         t.data, t.node = y if type(y) is ndarray else np.asarray(y), None

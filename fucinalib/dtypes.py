@@ -15,8 +15,14 @@ class DType(str):
     def __new__(cls, name, np_type):
         self = super().__new__(cls, name)
         self.np = np.dtype(np_type)
+        self.__doc__ = _describe(self)
         return self
     def __reduce__(self): return as_dtype, (str(self),)      # a copy is the type itself
+    def strip(self, *chars): return super().strip(*chars) if chars else self      # a name has no blanks
+    def split(self, sep=None, maxsplit=-1):
+        "As any text; help(fl.f32) takes what it is given for a path of modules, and asks for its parts."
+        parts = super().split(sep, maxsplit)
+        return parts if sep != '.' or self.is_blocks else ['fucinalib', 'dtypes', self + '_' * self.is_bool]
     @property
     def is_float(self): return self.np.kind not in 'iub'
     @property
@@ -24,6 +30,19 @@ class DType(str):
     @property
     def is_bool(self): return self.np.kind == 'b'
     def __repr__(self): return str(self)
+
+
+def _describe(kind):
+    "What a number type holds, in a sentence or two."
+    bits = 8 * kind.np.itemsize
+    if kind.is_bool: return 'True or false, a byte each.'
+    if kind.is_int:
+        info = np.iinfo(kind.np)
+        return f'Whole numbers of {bits} bits: {info.min} to {info.max}. They have no gradient.'
+    info = ml_dtypes.finfo(kind.np)
+    more = {4: ' What floats of Python become.', 8: ' To check with.', 2: ' Computed in f32 and rounded once.',
+            1: ' For storage: x.to("f32") computes.'}[kind.np.itemsize]
+    return f'Real numbers of {bits} bits, with {info.nmant + 1} bits of precision, up to {float(info.max):.4g}.{more}'
 
 
 f32, f64, f16, bf16 = DType('f32', 'f4'), DType('f64', 'f8'), DType('f16', 'f2'), DType('bf16', ml_dtypes.bfloat16)

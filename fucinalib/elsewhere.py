@@ -4,10 +4,11 @@ A name that is in no table gets the nearest spelling there is, if it is near eno
 """
 from difflib import get_close_matches
 import numpy as np
-from .errors import DTypeError, UnknownName, fault
+from .errors import DTypeError, OptionError, UnknownName, fault
+from .positions import axes_asked, example
 
 __all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG',
-           'of_tensor', 'no_method', 'not_numpys', 'of_module', 'nearest']
+           'Count', 'of_tensor', 'no_method', 'given_along', 'not_numpys', 'of_module', 'nearest']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -153,7 +154,8 @@ LOOKS = frozenset('''shape ndim size shares_memory may_share_memory array_equal 
                      broadcast_arrays atleast_1d atleast_2d'''.split())
 
 # functions of NumPy that go along one axis
-ALONG = frozenset('sum mean max min amax amin prod std var all any argmax argmin cumsum cumprod sort argsort'.split())
+WHOLE = frozenset('sum mean max min amax amin prod std var all any'.split())      # or along all of them
+ALONG = WHOLE | frozenset('argmax argmin cumsum cumprod sort argsort'.split())
 
 # a function of NumPy that writes into an array -> the operation that writes into a tensor
 INTO = dict(add='w.detach().add_(x)', subtract='w.detach().add_(x, alpha=-1)',
@@ -178,19 +180,34 @@ def of_tensor(name, known):
 def no_method(x, name, known):
     "The error for an attribute that the tensor `x` has not."
     if name == '_data': return fault(DTypeError, HIDDEN, help=SHOWN)
-    return fault(UnknownName, f'a tensor has no {name!r}', x=x, help=of_tensor(name, known))
+    help, shown = of_tensor(name, known), example(METHODS.get(name), x)
+    return fault(UnknownName, f'a tensor has no {name!r}', x=x, help=f'{help} {shown}' if shown else help)
 
 
-def not_numpys(x, function, args, into=False):
-    """The error for a function of NumPy that is given the tensor `x`; `args` is what ours is called with.
+def given_along(x, function, args, kw):
+    "What ours is called with in the place of a function of NumPy; None where that takes more than words for axes."
+    name = function.__name__
+    return axes_asked(x, args, kw, name in WHOLE) if name in ALONG else None
+
+
+def not_numpys(x, function, given, into=False):
+    """The error for a function of NumPy that is given the tensor `x`; `given` is what ours is called with.
 
     `into` says that it would write into an array, as `w.data -= x` does."""
     name = function.__name__
     ours = name if hasattr(type(x), name) else METHODS.get(name)
     if into and name in INTO: help = f'{INTO[name]} writes into w, {STEP}; an array of yours takes x.numpy()'
     elif ours is None: help = f'np.{name}(x.numpy()) gives an array'
-    else: help = ours if ours.startswith('fl.') else f'x.{ours}({args})'
+    elif ours.startswith('fl.'): help = ours
+    else: help = example(ours, x) or f'x.{ours}(...)' if given is None else f'x.{ours}({given})'
     return fault(UnknownName, f'np.{name} takes arrays', x=x, help=help)
+
+
+class Count(int):
+    "How many there are. In torch `numel` is a function, and here a number: who calls it is told so."
+    __slots__ = ()
+    def __call__(self, *args):
+        raise fault(OptionError, 'numel is a number, not a function', help='x.numel, without parentheses')
 
 
 def of_module(name, known, methods=()):

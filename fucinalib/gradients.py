@@ -15,7 +15,7 @@ from .autograd import (NOTHING, Node, Op, Pass, caller, enable_grad, mode, no_gr
                                 sketch)
 from .errors import GradError, OptionError, fault
 from .hooks import announce, watched, watching
-from .owed import block_differs, block_failed, check_nudges, no_graph, owes_three, slope_fault
+from .owed import block_differs, block_failed, check_nudges, no_graph, slope_fault
 from .tensor import Tensor, compact, param, patch, wrap
 from .written import clock
 
@@ -139,22 +139,13 @@ def _nudge(f, leaf, at, eps):
     return (up - down) / (2 * h)
 
 # %% ../nbs/03a_gradients.ipynb #17401da4
-def _returning(fn):
-    "`fn`; GradError if it returns neither the three things an operation owes nor a tensor."
-    @functools.wraps(fn)
-    def three(*args, **kw):
-        result = fn(*args, **kw)
-        if type(result) is tuple or isinstance(result, Tensor): return result
-        raise owes_three(fn.__name__, result)
-    return three
-
 def custom_vjp(fn):
     """An operation of your own: `fn` returns (array, tags, rules) like every op, and is not registered.
     (The vector-Jacobian product of JAX's custom_vjp.)"""
     if not inspect.isfunction(fn):
         raise fault(OptionError, f'custom_vjp of a {type(fn).__name__}',
                     help='@custom_vjp over a function def f(x:Tensor, ...)')
-    o = Op(_returning(fn), 'custom')
+    o = Op(fn, 'custom')
     if o.operands: return functools.wraps(fn)(caller(o))
     raise fault(OptionError, f'{o.name} has no tensor operand', 'annotate them: def f(x:Tensor, ...)')
 

@@ -8,13 +8,15 @@ from unicodedata import normalize
 from .errors import ShapeMismatch, TagError, brief, did_you_mean, fault
 
 __all__ = ['not_a_tag', 'check_words', 'said_twice', 'too_many', 'check_position', 'not_there', 'not_one',
-           'not_free', 'two_sizes', 'by_word', 'renaming']
+           'not_free', 'two_sizes', 'by_word', 'renaming', 'CHOSEN']
+
+CHOSEN = 'an axis is chosen by its name'      # what a number in the place of a name is told
 
 
 def not_a_tag(t):
     "The error for what is no name, or is one that Python would read as another."
     if not isinstance(t, str):
-        head = f'{brief(t)} is not a tag: an axis is chosen by its name, never by its position'
+        head = f'{brief(t)} is not a tag: {CHOSEN}, never by its position'
         return fault(TagError, head, help="for example 'row'")
     if (normal := normalize('NFKC', t)) != t:
         head = f'{t!r} is not a tag: where it stands in a program, Python reads {normal!r}'
@@ -56,7 +58,7 @@ def check_position(x, n, names):
         call = f'x.{{op}}({" ".join(x.tags[i] for i in several)!r})'
         help = f'position {several[0]} is {x.tags[several[0]]!r}: {call}' if len(several) == 1 else f'by name: {call}'
     where = f'position {brief(several[0])}' if len(several) == 1 else f'positions {" ".join(map(brief, several))}'
-    raise fault(TagError, f'over {where}: an axis is chosen by its name', x=x, help=help)
+    raise fault(TagError, f'over {where}: {CHOSEN}', x=x, help=help)
 
 
 def not_there(x, names):

@@ -9,9 +9,26 @@ import numpy as np
 from .elsewhere import MISSING, OPTIONS
 from .errors import DTypeError, InvalidShape, OptionError, OutOfMemory, TagError, UnsupportedView
 from .errors import brief, did_you_mean, fault
+from .misnamed import CHOSEN
+from .positions import NAMING, NUMBER_FIRST, by_name, names_first
 from .tensor import Tensor
 
-__all__ = ['complaint', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of', 'check_slopes']
+__all__ = ['complaint', 'completed', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of', 'check_slopes']
+
+def completed(o,      # an operation
+              error,  # a fault it raised
+              args, kw,
+             ):
+    """The fault with the operation's name and operands; where numbers stood for axes, its help is
+    the whole call with their names. Of sizes where names come first, that is all there is to say."""
+    unnamed = isinstance(error, TagError) and (CHOSEN in error.head or 'needs the name' in error.head)
+    if unnamed and (call := by_name(o, args, kw)):
+        position = re.match('position .*? is .*?: ', error.help or '')
+        error.help = (position[0] if position and o.name not in NUMBER_FIRST else '') + call
+    elif args and (call := names_first(o, args, kw)):
+        error = _alone(fault(TagError, 'the names of the axes come before their sizes', call))
+    return error.told(o.name, o.given(args, kw))
+
 
 def complaint(o,      # an operation
               error,  # what a call of it raised
@@ -31,11 +48,11 @@ def _say_signature(o, error, args, kw):
     shown = f'{o.name}{o.signature}'.replace('fucinalib.tensor.', '')
     unknown = next((k for k in kw if k not in o.signature.parameters), None)
     if unknown is None:
-        way = _axis_first(o, args, kw) or MISSING.get(o.name)
+        way = _axis_first(o, args, kw) or MISSING.get(o.name) or _say_missing(o, args, kw)
         return _alone(fault(OptionError, str(error), help=f'{way}; {shown}' if way else shown))
     known = [n for n, p in o.signature.parameters.items()
              if n not in ('self', 'x') and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    help = _say_known(o, unknown, kw[unknown], args) if unknown in OPTIONS else None
+    help = _say_known(o, unknown, kw, args) if unknown in OPTIONS else None
     return _alone(fault(OptionError, f'there is no option {unknown!r}',
                         help=help or (did_you_mean(unknown, known, 'the options are') if known else shown)))
 
@@ -47,18 +64,29 @@ def _axis_first(o, args, kw):
     first, *names = o.signature.parameters
     x, odd = given.get(first), given.get('tag')
     if names[:1] != ['tag'] or odd is None or isinstance(odd, (str, tuple)) or not isinstance(x, Tensor): return None
-    call = ', '.join([repr((x.tags or ('d',))[-1]), *names[1:2]])
-    return f'the axis comes first: x.{o.name}({call})'
+    call = by_name(o, args[:1] + (-1,) + args[1:], kw) if x.tags and not kw else None
+    if call is None or isinstance(odd, int) and o.name not in NUMBER_FIRST:
+        call = f'x.{o.name}({", ".join([repr((x.tags or ("d",))[-1]), *names[1:2]])})'
+    return f'the axis comes first: {call}'
 
 
-def _say_known(o, unknown, value, args):
+def _say_missing(o, args, kw):
+    "The call with the axes that it lacks, or None."
+    parameters = [*o.signature.parameters.values()][1:]
+    lacking = {p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD}
+    return by_name(o, args, kw) if lacking & NAMING else names_first(o, args, kw)
+
+
+def _say_known(o, unknown, kw, args):
     "What is said of an option of other libraries: the tag of the axis that its number means."
     of = [a for a in (args[0] if args and isinstance(args[0], list) else args[:1]) if isinstance(a, Tensor)]
     tags, call = of[0].tags if of else (), 'x.{op}({tag!r})' if o.attach else '{op}(.., {tag!r})'
+    value, known = kw[unknown], {k: v for k, v in kw.items() if k in o.signature.parameters}
     inside = isinstance(value, int) and -len(tags) <= value < len(tags)
     where = f'position {value} is {tags[value]!r}; ' if inside else ''
     tag = tags[value] if inside else (tags or ('col',))[-1]
-    return OPTIONS[unknown].format(where=where, call=call.format(op=o.name, tag=tag))
+    call = inside and by_name(o, (args[0], value, *args[1:]), known) or call.format(op=o.name, tag=tag)
+    return OPTIONS[unknown].format(where=where, call=call)
 
 
 def _say_operand(o, given):

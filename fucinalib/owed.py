@@ -12,9 +12,10 @@ from .errors import (BackwardAlreadyRun, DTypeError, GradError, GradientMismatch
                      did_you_mean, fault)
 from .tags import parse
 from .tensor import Tensor
+from .written import changed
 
 __all__ = ['check_family', 'check_making', 'check_tags', 'check_rules', 'check_joint', 'check_share',
-           'rule_failed', 'place_fault', 'owes_three',
+           'rule_failed', 'place_fault', 'hand_on',
            'no_way_back', 'spent_fault', 'misshapen', 'with_article', 'check_nudges', 'no_graph', 'slope_fault',
            'block_failed', 'block_differs']
 
@@ -52,15 +53,20 @@ def check_making(fn, needs=(), half='keep', **how):
 
 
 # ---- what the function of an operation returns
-def misshapen(o, result):
+def misshapen(name, result):
     "The error for an operation whose function did not return the three things it owes."
-    return owes_three(o.name, result)
-
-
-def owes_three(name, result):
-    "The same for the name of an operation."
-    return fault(GradError, f'{name} returned {type(result).__name__}',
+    said = f'a tuple of {len(result)}' if type(result) is tuple else with_article(result)
+    return fault(GradError, f'{name} returned {said}',
                  help='an operation returns (array, tags as a tuple, one gradient rule per tensor operand)')
+
+
+def hand_on(o, result):
+    "The result of an operation that called others, one or several; GradError for what is none, of one's own."
+    if o.foreign and not o.composed:
+        made = result if isinstance(result, (list, tuple)) and result else [result]
+        if not all(hasattr(t, 'tags') for t in made): raise misshapen(o.name, result)
+    if o.name.endswith('_'): changed(result.data, o.name)
+    return result
 
 
 def check_tags(o, t):

@@ -9,7 +9,8 @@ __all__ = ['ingest', 'Tensor', 'patch', 'wrap', 'param', 'copy_of', 'compact', '
 import numpy as np
 from . import show
 from .dtypes import as_dtype, by_np, dtype_of
-from .elsewhere import ALONG, LOOKS, REFLECTED, no_method, not_numpys
+from .elsewhere import LOOKS, REFLECTED, Count
+from .elsewhere import given_along, no_method, not_numpys
 from .errors import DTypeError, InvalidShape, NoFirstAxis, fault, named
 from .incoming import converted, filled, native, rank_fault, read_values, without_subclass
 from .tags import axis_of, parse
@@ -64,7 +65,7 @@ def _derived(read, doc): return property(read, doc=doc)
 
 Tensor.shape = _derived(lambda x: x.data.shape, 'Sizes in the order of the tags.')
 Tensor.ndim = _derived(lambda x: x.data.ndim, 'Number of axes.')
-Tensor.numel = _derived(lambda x: x.data.size, 'Number of values.')
+Tensor.numel = _derived(lambda x: Count(x.data.size), 'Number of values.')
 Tensor.sizes = _derived(lambda x: dict(zip(x.tags, x.data.shape)), 'Size of every axis by tag.')
 Tensor.dtype = _derived(lambda x: dtype_of(x.data),
                         "Number type; equal to its short name, `x.dtype == 'f32'`.")
@@ -139,9 +140,9 @@ def __array_ufunc__(self:Tensor, ufunc, method, *inputs, **kw):
 @patch
 def __array_function__(self:Tensor, function, types, args, kw):
     "np.concatenate and its kind would lose names and gradient; those that only look may."
-    name = function.__name__
-    if name in LOOKS: return function(*map(_plain, args), **{k: _plain(v) for k, v in kw.items()})
-    raise not_numpys(self, function, repr(self.tags[-1]) if self.tags and name in ALONG else '...')
+    if function.__name__ in LOOKS:
+        return function(*map(_plain, args), **{k: _plain(v) for k, v in kw.items()})
+    raise not_numpys(self, function, given_along(self, function, args, kw))
 
 # %% ../nbs/02_tensor.ipynb #344a6e0a
 def _plain(a):

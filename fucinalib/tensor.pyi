@@ -279,8 +279,7 @@ class Tensor:
     def bce_loss(self, target: Tensor, reduction: Literal['mean', 'sum', 'none'] = 'mean', from_logits: bool = False) -> Tensor:
         """Binary cross entropy.
 
-        Unlike torch, which refuses x outside of [0, 1], it takes x as clamped to 1e-7 from 0 and 1, and
-        the gradient there is 0.
+        x counts as clamped to 1e-7 from 0 and 1, and the gradient there is 0.
 
         Parameters
         ----------

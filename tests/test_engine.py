@@ -103,6 +103,28 @@ def test_a_part_fits_its_place(part):
 
 TAGS = [('d', 'e'), (), 'd', ['d'], None, ('d d',), ('2d',), ('',), (3,), ('d-e',)]
 
+@pytest.mark.parametrize('result', [None, 3, 2.5, 'text', np.ones(2, 'f4'), [], [1, 2], {}, (1, 2)], ids=repr)
+@pytest.mark.parametrize('learns', [False, True])
+@pytest.mark.parametrize('registered', [False, True])
+def test_an_operation_of_ones_own_returns_what_it_owes(result, learns, registered):
+    "Nothing, a number or an array alone is refused where it is returned, in place or not, recorded or not."
+    def odd_one_(x:fl.Tensor): return result
+    make = fl.autograd.op('custom', replace=True) if registered else fl.custom_vjp
+    call = make(odd_one_)
+    try:
+        with pytest.raises(fl.GradError, match=r'odd_one_ returned (a|an) ') as e:
+            call(fl.Tensor([1., 2.], 'd', requires_grad=learns))
+        assert 'an operation returns (array, tags as a tuple' in str(e.value)
+    finally:
+        if registered: fl.autograd.registry.pop('odd_one_'); del fl.Tensor.odd_one_
+
+def test_an_operation_of_ones_own_may_hand_on_what_others_return():
+    x = V([1., 2.], 'd')
+    for result in (lambda x: x * 2, lambda x: [x, x], lambda x: (x, x)[0], lambda x: x.topk('d', 1)):
+        def whole(x:fl.Tensor): return result(x)
+        if hasattr(result(x), 'tags') or isinstance(result(x), list): fl.custom_vjp(whole)(x)
+
+
 @pytest.mark.parametrize('tags', TAGS, ids=map(repr, TAGS))
 @pytest.mark.parametrize('recorded', [False, True])
 def test_tags_fit_the_array(tags, recorded):

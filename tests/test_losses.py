@@ -300,13 +300,33 @@ def test_targets_are_like_x(op, options):
 def test_bce_at_the_ends(backend, every_size):
     "Clamped to 1e-7 before the logarithms; the gradient at and beyond the clamp is exactly 0."
     with fl.use_backend(backend):
-        x, t = P([0., 1., 1e-7, 1 - 1e-7, -1., 2., 1e-6]), P([1., 0., 1., 0., 0., 1., 1.])
+        x, t = P([0., 1., 1e-7, 1 - 1e-7, -0., 1 - 1e-8, 1e-6]), P([1., 0., 1., 0., 0., 1., 1.])
         loss = x.bce_loss(t, reduction='none')
         loss.sum().backward()
     assert np.isfinite(loss.data).all() and loss.data[:2] == pytest.approx(-np.log(1e-7), rel=2e-2)
     assert x.grad.tolist()[:6] == [0] * 6 and x.grad.data[6] == pytest.approx(-1e6, rel=1e-5)
     assert np.isfinite(t.grad.data).all()
     with fl.use_backend(backend): assert np.isnan(C([np.nan]).bce_loss(C([1.])).item())
+
+@pytest.mark.parametrize('kind', ['f32', 'f64', 'f16', 'bf16'])
+@pytest.mark.parametrize('backend', fl.backends())
+def test_bce_refuses_what_is_no_probability(backend, kind, every_size):
+    "As torch does; scores say so, and NaN stays NaN."
+    good = np.r_[np.linspace(0, 1, 40), -0.]
+    with fl.use_backend(backend):
+        for wrong in (-.25, 1.25, -1e-7 if kind != 'f16' else -1e-4, np.inf, -np.inf):
+            for at, more in ((0, []), (17, [np.nan]), (40, [])):
+                bad = np.r_[good, more, 0.]
+                bad[at] = wrong
+                fine, bad = C(np.r_[good, more, 0.], 'd', kind), C(bad, 'd', kind)
+                with pytest.raises(OptionError, match=r'bce_loss of probabilities, and x reaches from') as e:
+                    bad.bce_loss(fine)
+                assert 'x.sigmoid()' in str(e.value)
+                with pytest.raises(OptionError, match=r'and target reaches from.*\n(.*\n)*.*target.clamp\(0, 1\)'):
+                    fine.bce_loss(bad)
+                bad.bce_loss(fine, from_logits=True)
+        strided = C(np.linspace(0, 1, 80)[::2], 'd', kind)
+        assert np.isfinite(strided.bce_loss(strided).item())
 
 def test_logits_never_overflow(every_size):
     x = P([1e4, -1e4, 30., -30.])

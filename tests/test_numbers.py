@@ -183,3 +183,12 @@ def test_division_operators_on_both_sides():
     assert (7 // x).tolist() == [7, 3, -3] and (7 % x).tolist() == [0, 1, -2]
     q, r = divmod(x, 2)
     assert q.tolist() == [0, 1, -2] and r.tolist() == [1, 0, 1]
+
+
+def test_help_of_a_number_type(capsys):
+    "help() takes text for a path of modules; the types are text, and tell what they hold all the same."
+    for kind, said in ((fl.f32, '24 bits of precision, up to 3.403e+38'), (fl.bf16, '8 bits of precision'),
+                       (fl.i8, '-128 to 127'), (fl.f8_e4m3, 'up to 448')):
+        help(kind)
+        assert said in capsys.readouterr().out and said in kind.__doc__
+        assert kind.strip() is kind and kind.split() == [kind] and kind.split('_') == str(kind).split('_')

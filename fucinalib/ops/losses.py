@@ -10,7 +10,7 @@ __all__ = ['REDUCTION', 'SMOOTHING', 'LABELS', 'CLASSES', 'CHUNK', 'WEIGHT', 'PA
 # %% ../../nbs/19_losses.ipynb #793be8a5
 import numpy as np
 from .. import kernels
-from ..arguments import check_places, read_labels
+from ..arguments import check_places, check_shares, read_labels
 from ..autograd import mode, op
 from ..checks import Check, agrees, axis, constant, flag, number, one_of, rank, real, same_axes
 from ..checks import same_type, size_clash, whole
@@ -358,9 +358,9 @@ def bce_loss(x:Tensor,           # probabilities, any tags; or scores
             )->Tensor:
     """Binary cross entropy.
 
-    Unlike torch, which refuses x outside of [0, 1], it takes x as clamped to 1e-7 from 0 and 1, and
-    the gradient there is 0."""
+    x counts as clamped to 1e-7 from 0 and 1, and the gradient there is 0."""
     f, dx, dt = kernels.bce_loss, kernels.bce_loss_backward, _slope_of_answer
+    if not from_logits: check_shares(x=x, target=target)
     if from_logits:
         f, dx = kernels.bce_loss_logits, kernels.bce_loss_logits_backward
         dt = lambda a, t, s: kernels.mul_scalar(a, -s)
