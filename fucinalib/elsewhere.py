@@ -8,7 +8,7 @@ from .errors import DTypeError, OptionError, UnknownName, fault
 from .positions import axes_asked, example
 
 __all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG',
-           'Count', 'of_tensor', 'no_method', 'given_along', 'not_numpys', 'of_module', 'nearest']
+           'Count', 'of_tensor', 'no_method', 'given_along', 'not_numpys', 'of_module', 'of_package', 'nearest']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -49,9 +49,9 @@ STEP = 'say w.detach().add_(w.grad, alpha=-lr)'
 STEPS = 'an optimizer is a line here: w.detach().add_(w.grad, alpha=-lr); the tour has it with momentum'
 RATES = 'a learning rate is a number of yours: compute it before each step'
 LOOPS = 'a loop of yours trains a model; the tour has one'
-BATCHES = "a batch is x.index_select('row', rows) or x.narrow('row', start, length)"
-PARTS = "order = fl.randperm('row', n), then x.index_select('row', order) and x.narrow('row', start, length)"
-DATA = 'sklearn.datasets.load_digits() has pictures; fl.Tensor(array, tags) names the axes of any array'
+BATCHES = "data = fl.data.Dataset(x, y), then for x, y in data.batches('batch', 32, seed=0): ..."
+PARTS = "data = fl.data.Dataset(x, y), then train, test = data.split(.2, seed=0); data.shuffle(seed=0)"
+DATA = 'fl.data.digits(), fl.data.iris(), and train, test = fl.data.mnist() or fl.data.fashion_mnist()'
 FILES = ("np.savez('w.npz', w=w.numpy()) writes, fl.param(np.load('w.npz')['w'], tags) reads; "
          "pickle keeps tags and gradient")
 EAGER = 'nothing is traced: operations run as they are called'
@@ -68,9 +68,9 @@ FUNCTIONS = dict(
     | dict.fromkeys('optim optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
     | dict.fromkeys('Trainer fit'.split(), LOOPS)
-    | dict.fromkeys('DataLoader Dataset TensorDataset data utils'.split(), BATCHES)
+    | dict.fromkeys('DataLoader Dataset TensorDataset utils'.split(), BATCHES)
     | dict.fromkeys('random_split train_test_split shuffle permutation'.split(), PARTS)
-    | dict.fromkeys('datasets MNIST digits'.split(), DATA)
+    | dict.fromkeys('datasets MNIST FashionMNIST digits iris mnist'.split(), DATA)
     | dict.fromkeys('save load savez state_dict load_state_dict from_pretrained'.split(), FILES)
     | dict.fromkeys('jit compile script pmap TorchScript'.split(), EAGER)
     | dict.fromkeys('grad gradient value_and_grad GradientTape tape vjp jvp hessian jacobian jacrev'.split(), SLOPES)
@@ -217,6 +217,14 @@ def of_module(name, known, methods=()):
     if (ours := METHODS.get(name)): return f'did you mean {"x." * ours.isidentifier()}{ours}?'
     if name in methods: return f'it is there as x.{name}'
     return _of_either(name, known, 'did you mean {!r}?') or TABLE
+
+
+def of_package(package, name, known, ways):
+    """The error for a name that a package of the library has not: what there is for one that other
+    libraries have (`ways`), else the nearest spelling."""
+    known = [n for n in known if not n.startswith('_')]
+    help = ways.get(name) or _of_either(name, known, f'did you mean {package}.{{}}?')
+    return fault(UnknownName, f'{package} has no {name!r}', help=help or f'there is: {" ".join(sorted(known))}')
 
 
 def _of_either(name, known, asking):

@@ -1,0 +1,158 @@
+"""What a data set is given: columns of as many rows each, read into tensors whose first axis is the rows.
+
+Chapter 32 tells the rule; here is how the values come in, and the words for what is refused."""
+from keyword import iskeyword
+import numpy as np
+from ..errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape, NonFiniteValue, OptionError,
+                      ShapeMismatch, TagError, UnknownName, did_you_mean, fault)
+from ..tags import axis_of
+from ..tensor import Tensor, ingest
+
+__all__ = ['read_columns', 'read_rows', 'read_labels_of', 'check_size', 'no_column', 'rows_meant', 'count_aside',
+           'check_strata', 'check_finite', 'check_row', 'no_features', 'stack_rows']
+
+
+def read_columns(given,   # name -> tensor, array or list
+                 axis,    # name of the axis of rows; None: the first axis of the first tensor, else 'batch'
+                 taken,   # names that no column may have
+                )->tuple:
+    "The columns as tensors with the axis of rows in front, and its name. ShapeMismatch, TagError, OptionError."
+    if not given: raise fault(OptionError, 'without columns', help='Dataset(x, y)')
+    for name in given: _check_name(name, taken)
+    first = next((v for v in given.values() if isinstance(v, Tensor) and v.tags), None)
+    if axis is None: axis = first.tags[0] if first is not None else 'batch'
+    columns = {name: _read_column(name, v, axis) for name, v in given.items()}
+    if len({len(c.data) for c in columns.values()}) > 1:
+        sizes = ', '.join(f'{name} has {len(c.data)}' for name, c in columns.items())
+        raise fault(ShapeMismatch, f'over {axis!r}: sizes differ', **columns,
+                    help=f'every column has one row for each sample; {sizes}')
+    return columns, axis
+
+
+def _check_name(name, taken):
+    "OptionError for a column that could not be asked for by name."
+    if name.isidentifier() and not iskeyword(name) and name not in taken and not name.startswith('_'): return
+    raise fault(OptionError, f'a column cannot be called {name!r}',
+                help='take a word that is no attribute of a data set: x, y, label, weight')
+
+
+def _read_column(name, value, axis):
+    "One column as a tensor with the axis of rows in front."
+    if isinstance(value, Tensor):
+        if axis not in value.tags:
+            raise fault(TagError, f'over {axis!r}: {name} has no such axis', **{name: value},
+                        help=f"every column has the axis of rows; its name is {name}.tags[0], or axis= says it")
+        x = value.detach()
+        return x if axis_of(x, axis) == 0 else x.permute(axis, *(t for t in x.tags if t != axis))
+    a = np.asarray(value) if not hasattr(value, '__array__') else value.__array__()
+    if a.size == 0: raise fault(EmptySelection, f'{name} is empty', help='a data set has at least one row')
+    if a.dtype.kind in 'USO' and a.ndim == 1 and all(isinstance(v, (str, bytes)) for v in a.tolist()):
+        raise fault(DTypeError, f'{name} holds words', help=f'codes, classes = fl.data.encode({name})')
+    a = ingest(value)
+    if a.ndim == 1: return Tensor(a, axis)
+    if a.ndim == 0: raise fault(InvalidShape, f'{name} is a single number', help=f'{name}=[{a}] is one row')
+    names = ' '.join([axis, *(['feature'] if a.ndim == 2 else [f'd{i}' for i in range(1, a.ndim)])])
+    raise fault(TagError, f'{name} has {a.ndim} axes and no names', help=f'fl.Tensor({name}, {names!r})', **{name: a})
+
+
+def read_rows(rows, n, axis):
+    "Row numbers as an array: from whole numbers, or from a truth value for each row. IndexOutOfBounds."
+    a = rows.data if isinstance(rows, Tensor) else np.asarray(rows)
+    if a.ndim != 1: raise fault(InvalidShape, f'rows have {a.ndim} axes', help='rows are a list of numbers')
+    if a.size == 0: raise fault(EmptySelection, f'over {axis!r}: no rows are chosen', help='choose at least one')
+    if a.dtype == bool:
+        if len(a) != n: raise fault(ShapeMismatch, f'{len(a)} truth values for {n} rows', help='one for each row')
+        a = np.flatnonzero(a)
+        if not len(a): raise fault(EmptySelection, f'over {axis!r}: no rows are chosen', help='no truth value is True')
+    if a.dtype.kind not in 'iu': raise fault(DTypeError, 'row numbers are whole', help='rows.astype("i8")')
+    bad = a[(a < -n) | (a >= n)]
+    if not bad.size: return a
+    raise fault(IndexOutOfBounds, f'over {axis!r}: row {bad[0]} of {n}', help=f'rows run from 0 to {n - 1}')
+
+
+def read_labels_of(column, name):
+    "The labels of a column as a flat array of whole numbers. DTypeError, TagError."
+    if column.ndim != 1:
+        raise fault(TagError, f'{name} has more than one axis', help='classes go by one whole number a row',
+                    **{name: column})
+    if column.data.dtype.kind not in 'iub':
+        raise fault(DTypeError, f'{name} is of {column.dtype}', help=f"classes are whole numbers: {name}.to('i64')")
+    return column.data.astype('i8', copy=False)
+
+
+def no_column(data, name):
+    "The error for a column, or a method of a data set, that is not there."
+    methods = [n for n in dir(type(data)) if not n.startswith('_')]
+    return fault(UnknownName, f'a data set has no {name!r}', help=did_you_mean(name, [*data.columns, *methods]))
+
+
+def rows_meant(data, tag):
+    "The error for batches along another axis than the rows."
+    return fault(TagError, f'over {tag!r}: the rows are {data.axis!r}', help=f'{{op}}({data.axis!r}, ...)')
+
+
+def check_size(size, n, axis):
+    "InvalidShape for a batch that is larger than the data."
+    if size > n:
+        raise fault(InvalidShape, f'over {axis!r}: a batch of {size}, and there are {n} rows',
+                    help=f'size={n} is all of them')
+
+
+def check_row(made, names):
+    "What an augmentation gave back for one row: a value for each column. OptionError."
+    if isinstance(made, tuple) and len(made) == len(names): return made
+    raise fault(OptionError, 'augment gives back a value for each column',
+                help=f'return row._replace({names[0]}=...)')
+
+
+def count_aside(test, n):
+    "How many of n rows a split keeps aside, from a share of them or a count. OptionError, EmptySelection."
+    whole = isinstance(test, (int, np.integer)) and not isinstance(test, bool)
+    if not whole and not (isinstance(test, (float, np.floating)) and 0 < test < 1):
+        raise fault(OptionError, f'test is {test!r}', help='a share between 0 and 1, test=.2, or a number of rows')
+    k = int(test) if whole else int(test * n + .5)
+    if 0 < k < n: return k
+    side = 'test' if k <= 0 else 'training'
+    raise fault(EmptySelection, f'the {side} side of {n} rows is empty', help=f'test=1 to test={n - 1} leave both a row'
+                if n > 1 else 'a single row cannot be split')
+
+
+def check_strata(classes, counts, k, name):
+    "EmptySelection where a class cannot be on both sides of a split."
+    n = counts.sum()
+    if counts.min() == 1:
+        raise fault(EmptySelection, f'over {name!r}: class {classes[counts.argmin()]} has one member',
+                    help='it cannot be on both sides; leave the class out, or split without by=')
+    if not len(counts) <= k <= n - len(counts):
+        side, rows = ('test', k) if k < len(counts) else ('training', n - k)
+        raise fault(EmptySelection, f'over {name!r}: {len(counts)} classes, and the {side} side has {rows} rows',
+                    help=f'test={len(counts)} to test={n - len(counts)} give each class a row on both sides')
+
+
+def check_finite(a, name, axis):
+    "NonFiniteValue if a column holds NaN or infinity, with the first row that does."
+    if a.dtype.kind != 'f': return
+    for start in range(0, len(a), 4096):
+        fine = np.isfinite(a[start:start + 4096]).reshape(len(a[start:start + 4096]), -1).all(1)
+        if not fine.all():
+            row = start + int(fine.argmin())
+            raise fault(NonFiniteValue, f'over {axis!r}: {name} holds NaN or infinity in row {row}',
+                        help='leave such rows out, or fill them: data[np.isfinite(x).all(1)]')
+
+
+def no_features(words, target):
+    "The error for a table whose columns are no features."
+    if not words:
+        return fault(OptionError, f'no column is left beside {target!r}', help='a feature is a column of numbers')
+    return fault(DTypeError, f'column {words[0]!r} holds words, and features are numbers',
+                 help=f'read_csv gives the columns one by one; codes, names = fl.data.encode(columns[{words[0]!r}])')
+
+
+def stack_rows(parts, name, axis):
+    "One column of a batch, from its values row by row. ShapeMismatch."
+    tags = parts[0].tags if isinstance(parts[0], Tensor) else ()
+    arrays = [p.data if isinstance(p, Tensor) and p.tags == tags else np.asarray(p) for p in parts]
+    if len({a.shape for a in arrays}) == 1 and arrays[0].ndim == len(tags):
+        return Tensor(np.stack(arrays), (axis, *tags))
+    raise fault(ShapeMismatch, f'over {axis!r}: rows of {name} differ in size or names',
+                help='augment gives every row the same axes and sizes', **{name: parts[0]})
