@@ -63,8 +63,8 @@ AXES = "x.split(tag, 'a b', sizes), x.permute('b a'), x.merge(tag, 'a b'): by na
 
 # a function or module of a library -> what to write here
 FUNCTIONS = dict(
-    dict.fromkeys("""Module Linear Sequential sequential layers Dense Model keras flax Embedding Conv1d Conv2d
-                     LayerNorm BatchNorm1d BatchNorm2d LSTM GRU RNN Transformer MultiheadAttention""".split(), LAYERS)
+    dict.fromkeys("""Module Linear Sequential sequential layers Dense Model keras flax Embedding
+                     LSTM GRU RNN Transformer MultiheadAttention""".split(), LAYERS)
     | dict.fromkeys('optim optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
     | dict.fromkeys('Trainer fit'.split(), LOOPS)
@@ -78,6 +78,10 @@ FUNCTIONS = dict(
     | dict.fromkeys('linalg svd inv solve det eig eigh cholesky qr lstsq pinv fft'.split(), MATRICES)
     | dict.fromkeys('rearrange einops'.split(), AXES)
     | dict.fromkeys('array asarray as_tensor constant FloatTensor LongTensor IntTensor'.split(), VALUES) | SENTENCES,
+    Conv1d="fl.nn.Conv1d('channel=8', 'feature=16', 3)", Conv2d="fl.nn.Conv2d('channel=3', 'feature=8', 3)",
+    ConvTranspose1d="fl.nn.ConvTranspose1d('feature=16', 'channel=8', 3)", LayerNorm="fl.nn.LayerNorm('embed=64')",
+    RMSNorm="fl.nn.RMSNorm('embed=64')", GroupNorm="fl.nn.GroupNorm('channel=8', 2, over='h w')",
+    BatchNorm1d="fl.nn.BatchNorm('channel=8')", BatchNorm2d="fl.nn.BatchNorm('channel=8')",
     from_numpy="fl.Tensor(array, 'row col') shares its memory", is_tensor='isinstance(x, fl.Tensor)',
     Parameter='fl.param(values, tags)', Variable='fl.param(values, tags)', set_seed='fl.manual_seed(seed)',
     seed='fl.manual_seed(seed)',
