@@ -4,9 +4,11 @@ from . import graph as graph, ops as ops
 from .dtypes import DType as DType
 from .tensor import Tensor as Tensor, _Array, _DType, _Number, _Sizes, _Tags
 from .errors import BackwardAlreadyRun as BackwardAlreadyRun
+from .errors import CheckpointError as CheckpointError
 from .errors import DTypeError as DTypeError
 from .errors import DivisionByZero as DivisionByZero
 from .errors import EmptySelection as EmptySelection
+from .errors import FileError as FileError
 from .errors import ForkError as ForkError
 from .errors import FucinaError as FucinaError
 from .errors import GradError as GradError

@@ -52,8 +52,8 @@ LOOPS = 'a loop of yours trains a model; the tour has one'
 BATCHES = "data = fl.data.Dataset(x, y), then for x, y in data.batches('batch', 32, seed=0): ..."
 PARTS = "data = fl.data.Dataset(x, y), then train, test = data.split(.2, seed=0); data.shuffle(seed=0)"
 DATA = 'fl.data.digits(), fl.data.iris(), and train, test = fl.data.mnist() or fl.data.fashion_mnist()'
-FILES = ("np.savez('w.npz', w=w.numpy()) writes, fl.param(np.load('w.npz')['w'], tags) reads; "
-         "pickle keeps tags and gradient")
+FILES = ("fl.train.save_weights('model.safetensors', model) writes, fl.train.load_weights('model.safetensors', "
+         "model) reads; fl.train.save_checkpoint(path, model=model, optimizer=optimizer) keeps a whole training")
 EAGER = 'nothing is traced: operations run as they are called'
 SLOPES = 'loss.backward(), then w.grad; gradients have no gradients'
 SEEDS = 'seed= of each random operation, or fl.manual_seed(seed) once'

@@ -20,7 +20,7 @@ __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatc
            'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported',
            'GradientQuantizedMatmulUnsupported', 'GradientPreparedConv2dUnsupported',
            'TernaryContractDimNotBlockAligned', 'NonFiniteValue', 'ForkError', 'KernelError',
-           'OutOfMemory']
+           'OutOfMemory', 'FileError', 'CheckpointError']
 
 
 # A head that begins with one of these goes on from the operation's name; any other follows a colon.
@@ -38,7 +38,7 @@ class FucinaError(Exception):
                  op=None,      # the outermost operation the fault passed on its way out
                  where='',     # the layer it happened in: 'model.blocks.3.attention'
                 ):
-        super().__init__(head, help, dict(operands), op, where)      # what pickle hands back to __init__
+        self.args = head, help, dict(operands), op, where      # what pickle hands back to __init__
         self.head, self.help, self.operands, self.op, self.where = self.args
 
     def told(self,
@@ -134,6 +134,8 @@ class GradientPreparedConv2dUnsupported(UnsupportedGradient):
 
 class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
 class OutOfMemory(FucinaError, MemoryError): "A result, or a step on the way to it, that no memory holds."
+class FileError(FucinaError, OSError): "A file or directory that cannot be read or written."
+class CheckpointError(FucinaError, ValueError): "A checkpoint that is damaged, of another program or of another model."
 class KernelError(FucinaError, RuntimeError): "A compiled kernel failed half way through arrays that it changes."
 
 
