@@ -134,7 +134,7 @@ class GradientPreparedConv2dUnsupported(UnsupportedGradient):
 
 class ForkError(FucinaError, RuntimeError): "A forked child wants a compiled kernel whose threads stayed in the parent."
 class OutOfMemory(FucinaError, MemoryError): "A result, or a step on the way to it, that no memory holds."
-class FileError(FucinaError, OSError): "A file or directory that cannot be read or written."
+class FileError(InvalidShape, OSError): "A file that cannot be read or written, or is of another form."
 class CheckpointError(FucinaError, ValueError): "A checkpoint that is damaged, of another program or of another model."
 class KernelError(FucinaError, RuntimeError): "A compiled kernel failed half way through arrays that it changes."
 

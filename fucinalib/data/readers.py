@@ -4,12 +4,9 @@ A file that is cut short, foreign or uneven is refused with its name and the pla
 import csv, gzip, math, struct, zlib
 from pathlib import Path
 import numpy as np
-from ..errors import DTypeError, EmptySelection, InvalidShape, fault, named
+from ..errors import DTypeError, EmptySelection, FileError, InvalidShape, fault, named
 
 __all__ = ['read_idx', 'write_idx', 'read_csv', 'read_pictures', 'encode', 'FileError']
-
-
-class FileError(InvalidShape, OSError): "A file that is missing, cut short or of another form."
 
 
 # ---- IDX
