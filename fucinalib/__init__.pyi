@@ -32,6 +32,7 @@ from .errors import OptionTypeError as OptionTypeError
 from .errors import OutOfMemory as OutOfMemory
 from .errors import ShapeError as ShapeError
 from .errors import ShapeMismatch as ShapeMismatch
+from .errors import StateMismatch as StateMismatch
 from .errors import TagError as TagError
 from .errors import TernaryContractDimNotBlockAligned as TernaryContractDimNotBlockAligned
 from .errors import UnknownName as UnknownName
@@ -2637,6 +2638,17 @@ def sum(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -
         tensor of truth values with the axes of x: what to add up
     empty
         with a mask: the result where nothing is selected (0 if not given)
+    """
+    ...
+def summary(model: Any, *inputs: Any) -> Any:
+    """Sizes, parameters and bytes of each part of a model, from one call.
+
+    Parameters
+    ----------
+    model
+        a module
+    inputs
+        what it is called with: tensors, or sizes as 'batch=32 pixel=64'
     """
     ...
 def swiglu(up: Tensor, gate: Tensor) -> Tensor:

@@ -8,7 +8,8 @@ from .errors import DTypeError, OptionError, UnknownName, fault
 from .positions import axes_asked, example
 
 __all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG',
-           'Count', 'of_tensor', 'no_method', 'given_along', 'not_numpys', 'of_module', 'of_package', 'nearest']
+           'Count', 'LAYER_NAMES', 'of_tensor', 'of_layer', 'no_method', 'given_along', 'not_numpys', 'of_module',
+           'of_package', 'nearest']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -43,8 +44,8 @@ SENTENCES = dict.fromkeys('cpu cuda device is_cuda mps pin_memory is_available'.
     fill_='x.mul_(0).add_(value) writes one value; fl.full_like(x, value) is a new tensor',
     copy_='x.mul_(0).add_(other) writes into x; x.numpy()[:] = array where no graph is involved')
 
-LAYERS = ('layers are functions of tensors here; the tour builds a classifier and trains it in ten lines: '
-          'fl.param, x.dot, x.relu')
+LAYERS = ('fl.nn has layers, each named by its axes: fl.nn.Linear(\'pixel=64\', \'hidden=32\'), fl.nn.Sequential(...); '
+          'fl.nn.Module is the class of your own')
 STEP = 'say w.detach().add_(w.grad, alpha=-lr)'
 STEPS = 'an optimizer is a line here: w.detach().add_(w.grad, alpha=-lr); the tour has it with momentum'
 RATES = 'a learning rate is a number of yours: compute it before each step'
@@ -63,8 +64,11 @@ AXES = "x.split(tag, 'a b', sizes), x.permute('b a'), x.merge(tag, 'a b'): by na
 
 # a function or module of a library -> what to write here
 FUNCTIONS = dict(
-    dict.fromkeys("""Module Linear Sequential sequential layers Dense Model keras flax Embedding
-                     LSTM GRU RNN Transformer MultiheadAttention""".split(), LAYERS)
+    dict.fromkeys("""sequential layers Model keras flax LSTM GRU RNN Transformer
+                     MultiheadAttention""".split(), LAYERS)
+    | dict.fromkeys('Linear Dense'.split(), "fl.nn.Linear('pixel=64', 'hidden=32'): in-axes, then out-axes")
+    | dict(Module='class MLP(fl.nn.Module): def forward(self, x): ...', Dropout='fl.nn.Dropout(0.1)',
+           Sequential='fl.nn.Sequential(layer, fl.relu, layer)', Embedding="fl.nn.Embedding('word=1000', 'embed=64')")
     | dict.fromkeys('optim optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
     | dict.fromkeys('Trainer fit'.split(), LOOPS)
@@ -130,7 +134,7 @@ WAYS = dict(
     reduce='x.sum(tag), x.mean(tag), x.max(tag)', fliplr="x.flip('col')", flipud="x.flip('row')",
     pad_sequence="x.pad('t', 0, n - x.size('t')), then fl.stack",
     to_categorical="fl.one_hot(labels, 'class', depth)", sum_to_size='x.sum(tag)',
-    cdist='(x - y).square().sum(tag).sqrt()', summary='x.graph() shows a computation')
+    cdist='(x - y).square().sum(tag).sqrt()')
 
 TABLE = 'fl.op_table() lists the operations'
 REDUCED = 'a reduced axis goes away; pointwise operations meet by name and need no size-1 axis'
@@ -179,6 +183,48 @@ def of_tensor(name, known):
     "What to say about a method that tensors have not."
     if name in METHODS: return f'did you mean {METHODS[name]}?'
     return (SENTENCES | WAYS).get(name) or _of_either(name, known, 'did you mean {}?') or FUNCTIONS.get(name, TABLE)
+
+
+# what a module of another library has -> what to say here
+MODELS = SENTENCES | dict(
+    dict.fromkeys('float double half bfloat16 type astype'.split(), "model.to('f32'), 'f64', 'f16' or 'bf16'")
+    | dict.fromkeys('compile fit predict evaluate save load save_weights load_weights'.split(),
+                    'a loop of yours trains it: loss.backward() and an optimizer; state_dict() takes its tensors out')
+    | dict.fromkeys('weights variables trainable_weights trainable_variables'.split(), 'model.parameters()')
+    | dict.fromkeys('get_weights get_extra_state'.split(), 'model.state_dict()')
+    | dict.fromkeys('set_weights set_extra_state'.split(), 'model.load_state_dict(state)')
+    | dict.fromkeys('requires_grad trainable'.split(), 'model.freeze() and model.unfreeze()')
+    | dict.fromkeys('layers add append add_module register_module'.split(),
+                    'self.name = module, or a list of modules as an attribute; Sequential is a chain')
+    | dict.fromkeys('register_forward_hook register_forward_pre_hook register_hook'.split(),
+                    'forward is yours: look at what it computes there'),
+    register_buffer='self.name = fl.Tensor(values, tags): a tensor that does not learn is a buffer',
+    register_parameter='self.name = fl.param(values, tags)', backward='loss.backward()',
+    grad='each parameter has its own',
+    extra_repr='spec()', summary='fl.summary(model, x)', numel='sum(p.numel for p in model.parameters())',
+    num_parameters='sum(p.numel for p in model.parameters())', count_params='sum(p.numel for p in model.parameters())',
+    get_submodule='dict(model.named_modules())[path]', get_parameter='dict(model.named_parameters())[path]')
+
+
+# a layer of another library -> ours, for those that have another name here
+LAYER_NAMES = dict(
+    dict.fromkeys('Dense LazyLinear Bilinear'.split(), "Linear('embed=64', 'hidden=256')")
+    | dict.fromkeys('ModuleList ModuleDict ParameterList ParameterDict'.split(), 'a list or a dict as an attribute')
+    | dict.fromkeys('Parameter Variable Buffer'.split(), 'fl.param(values, tags); a buffer is fl.Tensor(values, tags)')
+    | dict.fromkeys('Identity Lambda Activation'.split(),
+                    'a function stands in a Sequential as it is; Apply(fn) is a layer')
+    | dict.fromkeys('CrossEntropyLoss NLLLoss MSELoss L1Loss BCELoss BCEWithLogitsLoss KLDivLoss losses loss'.split(),
+                    "a loss is a function: x.cross_entropy('class', labels), x.mse_loss(y), x.bce_loss(y)")
+    | dict.fromkeys('functional F'.split(), 'every function is there as fl.name and as x.name')
+    | dict.fromkeys('Swish Swish1'.split(), 'SiLU') | dict.fromkeys('Reshape Permute Rearrange'.split(), AXES),
+    utils='fl.optim.clip_grad_norm(parameters, max_norm)', parallel='threads: fl.set_num_threads(n)',
+    LSTMCell='LSTM', GRUCell='GRU', Model='Module', Layer='Module', Input="the first layer names what comes in")
+
+
+def of_layer(name, known):
+    "What to say about an attribute that a module has not."
+    near = nearest(name, known)
+    return MODELS.get(name) or (f'did you mean {near!r}?' if near else 'it has ' + ' '.join(known))
 
 
 def no_method(x, name, known):

@@ -13,7 +13,7 @@ from .colors import in_terminal
 # fault, closest and did_you_mean are for the inside
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch',
            'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
-           'EmptySelection', 'DTypeError', 'OptionError', 'OptionTypeError', 'IndexOutOfBounds',
+           'EmptySelection', 'StateMismatch', 'DTypeError', 'OptionError', 'OptionTypeError', 'IndexOutOfBounds',
            'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph',
            'GradientShapeMismatch', 'GradientMismatch',
@@ -106,6 +106,7 @@ class InvalidDataLength(ShapeError): "As many values as the sizes ask for were n
 class TernaryContractDimNotBlockAligned(InvalidShape): "A ternary weight is summed over whole blocks of 256."
 class UnsupportedView(ShapeError): "No strides describe this view; a copy is needed and must be asked for."
 class EmptySelection(ShapeError): "A selection chose nothing; tensors of size zero do not exist."
+class StateMismatch(FucinaError, ValueError, RuntimeError): "Saved tensors that do not fit the model."
 
 class DTypeError(FucinaError, TypeError): "A number type that does not fit."
 class NonFiniteValue(FucinaError, ValueError): "NaN or infinity where only numbers can be stored."

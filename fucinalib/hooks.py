@@ -7,7 +7,7 @@ import functools
 from contextvars import ContextVar
 from .modes import Block
 
-__all__ = ['Watcher', 'watchers', 'watching', 'watched', 'tell', 'announce']
+__all__ = ['Watcher', 'watchers', 'watching', 'watched', 'watched_layer', 'tell', 'announce']
 
 watchers = ContextVar('watchers', default=())     # who watches on this thread, the newest last
 watching = []       # the watchers of all threads
@@ -17,6 +17,10 @@ class Watcher(Block):
     "Looks on, inside `with`, at what this thread computes; a subclass says what it looks at."
     def around(self, o, run, args, kw):
         "Stands around each call of an operation `o`: `run(*args, **kw)` goes on."
+        return run(*args, **kw)
+
+    def layer(self, module, run, args, kw):
+        "Stands around each call of a layer: `run(*args, **kw)` goes on."
         return run(*args, **kw)
 
     def made(self, node): "Hears of each step that is recorded."
@@ -41,6 +45,16 @@ def watched(o, args, kw):
 
 
 def _stand_around(w, o, run, /, *args, **kw): return w.around(o, run, args, kw)
+
+
+def watched_layer(module, args, kw):
+    "A call of a layer in sight of this thread's watchers, the newest outermost."
+    run = module.forward
+    for w in watchers.get(): run = functools.partial(_stand_around_layer, w, module, run)
+    return run(*args, **kw)
+
+
+def _stand_around_layer(w, module, run, /, *args, **kw): return w.layer(module, run, args, kw)
 
 
 def tell(make):

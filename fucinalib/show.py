@@ -83,7 +83,7 @@ def stats(a):
             f'{numeral(s.mean(dtype="f8"), digits)}',
             warning)
 
-def summary(x):
+def gist(x):
     "The values of `x` in a few words: themselves if few, else range and mean; NaN and inf are counted."
     a = x.data
     return nested(a) if a.size <= CELLS else ', '.join(w for w in stats(a) if w)
@@ -94,7 +94,7 @@ def origin(x):
 
 def line(x):
     "One line: sizes by tag, number type, values or their range, mean and warnings."
-    return ' '.join(w for w in ('Tensor', sizes(x), str(x.dtype), origin(x)) if w) + ': ' + summary(x)
+    return ' '.join(w for w in ('Tensor', sizes(x), str(x.dtype), origin(x)) if w) + ': ' + gist(x)
 
 
 # ---- HTML: no script, no style sheet, so that it looks the same wherever it is pasted

@@ -226,6 +226,8 @@ def formats(name):
 
 def blocks(name): return Tensor(np.ones((1, 32), 'f4'), 'out in').to('q8_0')       # a tag is an identifier
 
+def chain(name): return fl.nn.Sequential({name: fl.nn.ReLU()})
+
 DISPLAYS = {
     # class that shows itself as HTML: how to make one with a name of the user's choice in it
     'Tensor': lambda name: of_op(name)(param([1.], 'd')),
@@ -234,6 +236,7 @@ DISPLAYS = {
     'Product': lambda name: product(name)[0], 'Explanation': product, 'OpTable': op_table,
     'BlockFormat': block_format, 'BlockFormats': formats, 'BlockTensor': blocks,
     'Memory': lambda name: show.memory(Tensor([1.], 'd')),
+    'Module': chain, 'Summary': lambda name: fl.summary(chain(name), 'row=2'),
     'PackedWeight': lambda name: fl.ops.packed.PackedWeight(name, ('out', 'in'), (1, 1), [np.ones(1)])}
 MORE = {'number': lambda name: of_op(name)(param(3.)), 'unanswered': unanswered}
 

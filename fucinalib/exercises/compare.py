@@ -45,7 +45,7 @@ def describe(v):
     "A value in one line: sizes, number type, and the entries if few."
     if is_array(v) and numbers(v).dtype.kind not in 'USO':
         sizes = show.sizes(v) if is_tensor(v) else f'array {v.shape}'
-        return f'{sizes} {v.dtype}: {show.summary(SimpleNamespace(data=_without_minus_zero(numbers(v))))}'.strip()
+        return f'{sizes} {v.dtype}: {show.gist(SimpleNamespace(data=_without_minus_zero(numbers(v))))}'.strip()
     if kind(v) == 'number' and not isinstance(v, int): return show.numeral(v + 0)      # -0 + 0 is 0
     text = getattr(v, '__name__', None) or repr(v)
     return text if len(text) <= 70 else text[:67] + '...'

@@ -1,4 +1,15 @@
 """Layers: what holds tensors and computes with them."""
+from ..elsewhere import LAYER_NAMES, of_package
+from . import init
 from .images import AvgPool2d, BatchNorm, Conv1d, Conv2d, ConvTranspose1d, MaxPool2d, Upsample
-from .module import Module
+from .layers import (Apply, Dropout, ELU, Embedding, Flatten, Function, GELU, LeakyReLU, Linear, LogSoftmax,
+                     QuickGELU, ReLU, Residual, Sequential, SiLU, Sigmoid, Softcap, Softmax, Softplus, Tanh, Unflatten)
+from .module import Module, at_step, derived, layer_path, summary
 from .norms import GroupNorm, LayerNorm, RMSNorm
+
+_TOLD = {'LAYER_NAMES', 'of_package'}
+
+
+def __getattr__(name):
+    if name.startswith('__'): raise AttributeError(name)
+    raise of_package('fl.nn', name, [n for n in globals() if n not in _TOLD], LAYER_NAMES)

@@ -111,7 +111,7 @@ def _glimpse(q):
     flat, few = q.blocks.flags.c_contiguous, (0,) * (q.blocks.ndim - 2)
     b = q.blocks.reshape(-1, q.dtype.bytes) if flat else q.blocks[few]
     step = -(-len(b) * q.dtype.elems // show.SAMPLE)
-    text = show.summary(wrap(q.dtype.floats(np.ascontiguousarray(b[::step])), ('block', 'i')))
+    text = show.gist(wrap(q.dtype.floats(np.ascontiguousarray(b[::step])), ('block', 'i')))
     part = '~' * (step > 1 or len(b) * q.dtype.elems < q.numel)
     return f'{q.dtype}, {q.dtype.bits:.4g} bits a number: {part}{text}'
 

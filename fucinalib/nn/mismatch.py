@@ -1,0 +1,78 @@
+"""What a module says: of a state that does not fit, of an assignment that would lose a tensor, of a name it has not."""
+from ..elsewhere import of_layer
+from ..errors import OptionTypeError, StateMismatch, UnknownName, brief, cells, closest, fault
+from ..tensor import Tensor
+
+__all__ = ['mismatch', 'described', 'check_assigned', 'no_attribute']
+MOST = 6      # names a line lists
+
+
+def mismatch(missing,  # names that were not given
+             foreign,  # names the model has not
+             wrong,    # name -> why its entry does not fit
+            ):
+    "The error that names all that does not fit, and the likely reason."
+    say = lambda n, one, more: [f'{n} {"entry" if n == 1 else "entries"} {one if n == 1 else more}'] * (n > 0)
+    head = ', '.join([*say(len(missing), 'is missing', 'are missing'), *say(len(foreign), 'is foreign', 'are foreign'),
+                      *say(len(wrong), 'does not fit', 'do not fit')])
+    rows = dict(missing=_short(missing), foreign=_short(foreign)) | dict(list(wrong.items())[:MOST])
+    if len(wrong) > MOST: rows['...'] = [f'and {len(wrong) - MOST} more']
+    rows = {name: words for name, words in rows.items() if words}
+    return StateMismatch(f'nothing was changed: {head}', _way_out(missing, foreign, wrong), rows)
+
+
+def _short(names): return names[:MOST] + [f'and {len(names) - MOST} more'] * (len(names) > MOST)
+
+
+def _way_out(missing, foreign, wrong):
+    "The likely reason: a prefix, a slip of the pen, another order of axes."
+    for n in foreign:
+        end = next((m for m in missing if n.endswith(f'.{m}')), None)
+        if end: return f'{{k.removeprefix({n[:-len(end)]!r}): v for k, v in state.items()}} takes off the front'
+        start = next((m for m in missing if m.endswith(f'.{n}')), None)
+        if start: return f'{{{start[:-len(n)]!r} + k: v for k, v in state.items()}} puts in front what is lacking'
+    near = [(n, m) for n in foreign[:MOST] if (m := closest(n, missing))]
+    if near: return 'did you mean ' + ', '.join(f'{m!r} for {n!r}' for n, m in near) + '?'
+    if any('turned' in ' '.join(why) for why in wrong.values()):
+        return 'torch keeps (out, in) where a name comes from its position: state[name].T turns it'
+    return 'load_state_dict(state, strict=False) reads what fits by name, and returns the rest' if not wrong else None
+
+
+def described(value, own):
+    "What was given for a tensor that it does not fit."
+    shape, given = own.shape, tuple(getattr(value, 'shape', ()))
+    turned = ', turned' if given == shape[::-1] != shape else ''
+    return [*cells(own), f'given {" ".join(cells(value))}{turned}']
+
+
+FREE = {'forward', 'training', 'spec'}      # methods and flags that a module may have of its own
+
+def check_assigned(module, name, old, value):
+    "OptionTypeError for an assignment after which a tensor of the model would no longer be one, or a method gone."
+    if isinstance(old, Tensor): return _check_successor(module, name, old, value)
+    if callable(getattr(type(module), name, None)) and name not in FREE and not name.startswith('__'):
+        kind = type(module).__name__
+        raise fault(OptionTypeError, f'{name} is a method of every module, {kind} too', help=f'self.{name}_ = ..., say')
+
+
+def _check_successor(module, name, old, value):
+    if old.node is not None and old.node.op is not None: return      # a result that was kept to look at
+    if value is None or name.startswith('_') or not isinstance(value, Tensor) and hasattr(value, 'forward'): return
+    if isinstance(value, Tensor) and not (old.requires_grad and _is_no_leaf(value)): return
+    what = 'a constant' if isinstance(value, Tensor) and value.node is None else f'{brief(value, 20)}'
+    if isinstance(value, Tensor) and value.node is not None: what = f'a result of {value.node.op.name}'
+    role = 'a parameter' if old.requires_grad else 'a buffer'
+    help = f'fl.{"param" if old.requires_grad else "Tensor"}(values, {" ".join(old.tags)!r})'
+    if isinstance(value, Tensor): help += f'; in place: self.{name}.detach().add_(change)'
+    raise fault(OptionTypeError, f'{name} is {role}, and {what} would take its place', help=help,
+                **{name: old}).within(type(module).__name__)
+
+
+def _is_no_leaf(t): return t.node is None or t.node.op is not None
+
+
+def no_attribute(module, name):
+    "What Python raises for an attribute that is not there, with the name that was meant."
+    if name.startswith('__'): return AttributeError(name)
+    known = [n for n in (*dir(type(module)), *vars(module)) if not n.startswith('_')]
+    return fault(UnknownName, f'{type(module).__name__} has no {name!r}', help=of_layer(name, known))
