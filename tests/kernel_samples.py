@@ -3,6 +3,7 @@ import inspect
 from types import SimpleNamespace
 import numpy as np
 from fucinalib import kernels
+from fucinalib.kernels.optimizers import cut
 
 EDGES = np.array(
     [0., -0., np.nan, np.inf, -np.inf, 1e-40, -1e-40, 3e38, -3e38, 88.5, -88.5, 1., -1., 100., -100.],
@@ -56,6 +57,17 @@ def matrices(make, tol=1e-6):
 
 def long(a): return a.astype('f8')
 
+def optimizer(kept, *rows):
+    "An optimizer's kernel on three parameters, the middle one of n: moments, values, gradients, tasks, table."
+    def make(s, shape):
+        sizes = 5, shape[0], 2
+        tasks = cut(sizes)
+        tasks[:, 2], tasks[:, 3] = np.cumsum((0, *sizes))[tasks[:, 0]] + tasks[:, 1], tasks[:, 0]
+        memory = [np.abs(s.mild(sum(sizes))) for _ in range(kept)]
+        values, grads = [s.any(n) for n in sizes], [s.unit(n) for n in sizes]
+        return [*memory, values, grads, tasks, np.array(rows, 'f4')]
+    return SimpleNamespace(tol=2e-6, shapes=lambda n: [(n,)], make=make)
+
 TINY = np.float64(1e-6)
 
 
@@ -80,6 +92,10 @@ def by_number(*more):
     return cubes(make, tol=2e-5)
 
 SAMPLES = dict(
+    squares_of_=SimpleNamespace(tol=1e-6, shapes=lambda n: [(n,)], make=lambda s, shape: [
+        np.empty(len(cut((*shape, 3)))), [s.mild(*shape), s.unit(3)], cut((*shape, 3))]),
+    adam_=optimizer(2, (.99, 0, .1, .001, .02, 3., 1e-8), (1, .1, .1, .001, .02, 3., 1e-8), (1, 0, .5, .1, .1, 1., 1e-3)),
+    sgd_=optimizer(1, (.1, 0, 0, 0, 0), (.1, .01, .9, .5, 0), (.1, .1, .9, 1, .9)),
     topk_last=matrices(lambda s, shape: [s.coarse(*shape), min(3, shape[1])]),
     rms_norm=matrices(lambda s, shape: [s.mild(*shape), TINY], tol=2e-5),
     rms_norm_weighted=matrices(lambda s, shape: [s.mild(*shape), s.any(shape[1]), TINY], tol=2e-5),

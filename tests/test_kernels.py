@@ -37,13 +37,19 @@ def sources():
 PLAIN = sources()
 
 
-def copies(args): return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+def copies(args):
+    "Of arrays, also of those in lists."
+    return [copies(a) if type(a) is list else a.copy() if isinstance(a, np.ndarray) else a for a in args]
 
 
 def outcome(kernel, args, result):
     "What a kernel produced, as a list of arrays: its outputs, or the arguments it changed."
-    if kernel.inplace: return [args[i] for i in kernel.inplace]
+    if kernel.inplace: return changed_ones(kernel, args)
     return list(result) if isinstance(result, tuple) else [result]
+
+
+def changed_ones(kernel, args):
+    return [a for i in kernel.inplace for a in (args[i] if type(args[i]) is list else [args[i]])]
 
 
 def compiled(name, args):
@@ -66,7 +72,7 @@ def plain(name, args):
     outs = [] if k.inplace else [
         np.empty(*made) for made in (k.out(*ready) if k.out else [(ready[0].shape, ready[0].dtype)])]
     with np.errstate(all='ignore'): PLAIN[name](*ready, *outs)
-    return [ready[i] for i in k.inplace] or outs
+    return changed_ones(k, ready) or outs
 
 
 def same(x, y, tol):

@@ -5,7 +5,8 @@ from .threads import get_num_threads, set_num_threads
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
 from . import activations, attention, contraction, convolution, copies, gated, indexing, losses, masked, masks
-from . import moments, norms, pointwise, pooling, random, reductions, rotary, scans, selection, softmax, unary
+from . import moments, norms, optimizers, pointwise, pooling, random, reductions, rotary, scans, selection, softmax
+from . import unary
 from .contraction import matmul
 from .reductions import column_sum, max, min, spread, sum
 

@@ -129,6 +129,8 @@ class Kernel:
                 if not (a.flags.carray and (a.dtype is F32 or a.dtype.isnative)): a = straight(a)
                 if flat and a.ndim != 1: a = a.reshape(-1)
             elif type(a) is float or flat and type(a) is int: a = np.float32(a)
+            elif type(a) is list:
+                if not all(map(plain, a)): return self.slow(args)
             elif type(a) is int and a.bit_length() > 63: return self.slow(args)      # compiled code has no such number
             ready.append(a)
         if self.inplace:
@@ -171,6 +173,7 @@ class Kernel:
         "Arrays that are written must be used where they are and share no memory with the others."
         for i in self.inplace:
             x = args[i]
+            if type(x) is list: continue        # several arrays: whoever calls knows that they lie apart
             if not (plain(x) and x.flags.writeable): return False
             for j, a in enumerate(args):
                 if j != i and isinstance(a, ndarray) and np.may_share_memory(x, a) and (
@@ -191,7 +194,8 @@ class Kernel:
 
 def signature(args):
     "What decides whether compiled code takes these arguments."
-    return tuple([(a.dtype, a.ndim) if isinstance(a, ndarray) else type(a) for a in args])
+    return tuple([(a.dtype, a.ndim) if isinstance(a, ndarray) else (list, signature(a[:1])) if type(a) is list
+                  else type(a) for a in args])
 
 
 @lru_cache(4096)
