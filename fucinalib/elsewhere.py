@@ -47,7 +47,8 @@ SENTENCES = dict.fromkeys('cpu cuda device is_cuda mps pin_memory is_available'.
 LAYERS = ('fl.nn has layers, each named by its axes: fl.nn.Linear(\'pixel=64\', \'hidden=32\'), fl.nn.Sequential(...); '
           'fl.nn.Module is the class of your own')
 STEP = 'say w.detach().add_(w.grad, alpha=-lr)'
-STEPS = 'an optimizer is a line here: w.detach().add_(w.grad, alpha=-lr); the tour has it with momentum'
+STEPS = 'opt = fl.optim.AdamW(model, lr=1e-3), or SGD, Adam; then loss.backward(), opt.step(), opt.zero_grad()'
+CLIP = 'norm = fl.optim.clip_grad_norm(model, 1.) between backward and step'
 RATES = 'a learning rate is a number of yours: compute it before each step'
 LOOPS = 'a loop of yours trains a model; the tour has one'
 BATCHES = "data = fl.data.Dataset(x, y), then for x, y in data.batches('batch', 32, seed=0): ..."
@@ -69,7 +70,8 @@ FUNCTIONS = dict(
     | dict.fromkeys('Linear Dense'.split(), "fl.nn.Linear('pixel=64', 'hidden=32'): in-axes, then out-axes")
     | dict(Module='class MLP(fl.nn.Module): def forward(self, x): ...', Dropout='fl.nn.Dropout(0.1)',
            Sequential='fl.nn.Sequential(layer, fl.relu, layer)', Embedding="fl.nn.Embedding('word=1000', 'embed=64')")
-    | dict.fromkeys('optim optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
+    | dict.fromkeys('optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
+    | dict.fromkeys('clip_grad_norm_ clip_grad_norm clip_by_global_norm'.split(), CLIP)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
     | dict.fromkeys('Trainer fit'.split(), LOOPS)
     | dict.fromkeys('DataLoader Dataset TensorDataset utils'.split(), BATCHES)

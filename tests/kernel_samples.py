@@ -94,7 +94,8 @@ def by_number(*more):
 SAMPLES = dict(
     squares_of_=SimpleNamespace(tol=1e-6, shapes=lambda n: [(n,)], make=lambda s, shape: [
         np.empty(len(cut((*shape, 3)))), [s.mild(*shape), s.unit(3)], cut((*shape, 3))]),
-    adam_=optimizer(2, (.99, 0, .1, .001, .02, 3., 1e-8), (1, .1, .1, .001, .02, 3., 1e-8), (1, 0, .5, .1, .1, 1., 1e-3)),
+    adam_=optimizer(2, (.99, 0, .1, .001, .02, 3., 1e-8), (1, .1, .1, .001, .02, 3., 1e-8),
+                    (1, 0, .5, .1, .1, 1., 1e-3)),
     sgd_=optimizer(1, (.1, 0, 0, 0, 0), (.1, .01, .9, .5, 0), (.1, .1, .9, 1, .9)),
     topk_last=matrices(lambda s, shape: [s.coarse(*shape), min(3, shape[1])]),
     rms_norm=matrices(lambda s, shape: [s.mild(*shape), TINY], tol=2e-5),

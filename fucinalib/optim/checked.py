@@ -1,0 +1,162 @@
+"""What an optimizer checks of what it is given: parameters, options, gradients, a state. Chapter 31 tells why."""
+import math, warnings
+import numpy as np
+from ..errors import GradError, NoGradientGraph, NonFiniteValue, OptionError, ShapeMismatch, brief, did_you_mean, fault
+from ..tensor import Tensor
+
+__all__ = ['Group', 'option', 'is_number', 'positive', 'check_options', 'check_leaf', 'check_apart', 'check_gradients',
+           'refuse_norm', 'check_entries', 'changed_since', 'no_update']
+
+
+# ---- options
+SHARES = {'betas', 'dampening', 'decay'}        # below 1
+KINDS = dict(learning_rate='it is called lr', maximize='take the loss times -1', betas='momentum', momentum='betas',
+             amsgrad='there is no such correction', **dict.fromkeys('foreach fused capturable'.split(),
+                                                                    'one kernel moves all'))
+
+
+class Group(dict):
+    "Options of some parameters: `group['lr'] = 1e-4`. Names and values that do not exist are refused."
+    def __setitem__(self, name, value):
+        check_options([name], self)
+        super().__setitem__(name, option(name, value, self[name]))
+
+    def update(self, **given):
+        for name, value in given.items(): self[name] = value
+
+
+def check_options(names, known):
+    "OptionError for the first name that is no option."
+    for name in names:
+        if name in known: continue
+        said = [KINDS.get(name), did_you_mean(name, known)]
+        raise fault(OptionError, f'has no option {brief(name)}', help='; '.join(filter(None, said)))
+
+
+def option(name,   # of the option, for the message
+           value,  # given
+           like,   # its default, which says what kind it is
+          ):
+    "The value of an option as a plain number, pair, word or switch, as its default is. OptionError."
+    if isinstance(like, tuple): return _read_pair(name, value, like)
+    if isinstance(value, Tensor) and value.numel == 1: value = value.item()
+    if isinstance(like, (bool, str)):
+        if type(value) is type(like): return value
+    elif like is None and value is None: return None
+    elif is_number(value) and 0 <= value < (1 if name in SHARES else math.inf):
+        return value if type(value) is int else float(value)
+    raise fault(OptionError, f'has {name} = {brief(value)}', help=_ranges(name, like))
+
+
+def _read_pair(name, value, like):
+    if isinstance(value, (tuple, list)) and len(value) == len(like):
+        return tuple(option(name, v, l) for v, l in zip(value, like))
+    raise fault(OptionError, f'has {name} = {brief(value)}', help=f'{len(like)} numbers, as {name}={like!r}')
+
+
+def is_number(v): return isinstance(v, (int, float, np.number)) and not isinstance(v, bool)
+
+
+def positive(name, value):
+    if is_number(value) and value > 0: return float(value)
+    raise fault(OptionError, f'has {name} = {brief(value)}', help=f'a number above 0, as {name}=1.0')
+
+
+def _ranges(name, like):
+    if isinstance(like, bool): return f'{name}=True or {name}=False'
+    if isinstance(like, str): return f'a word, as {name}={like!r}'
+    return f'a number from 0 {"to below 1" if name in SHARES else "on"}' + (
+        f', as {name}={like!r}' if is_number(like) else '')
+
+
+# ---- parameters
+def no_list(params):
+    if isinstance(params, Tensor): return fault(OptionError, 'takes a list of parameters', params=params, help='[w]')
+    return fault(OptionError, 'takes a model or a list of parameters', params=params,
+                 help='model, or model.parameters() with its brackets')
+
+
+def check_leaf(name, p):
+    "The error for what no optimizer can move."
+    if not isinstance(p, Tensor):
+        raise fault(OptionError, f'of {brief(p)}, which is no tensor', help='model.parameters(), or a list of tensors')
+    if p.node is None:
+        raise fault(NoGradientGraph, f'of a constant, {name!r}', **{name: p},
+                    help='fl.param(values, tags) makes a parameter; leave out what is not to learn')
+    if p.node.op is not None:
+        raise fault(GradError, f'of a result, {name!r}', **{name: p},
+                    help='what moves is the parameters it was made of')
+    if not p.data.flags.writeable:
+        raise fault(GradError, f'of {name!r}, whose memory is read-only', **{name: p},
+                    help='fl.param(array.copy(), tags)')
+
+
+def check_apart(every):
+    "The error for no parameter at all, or for one in two groups; `every` is (name, parameter)."
+    if not every: raise fault(OptionError, 'of no parameters', help='model.parameters(); are all of them frozen?')
+    seen = set()
+    for name, p in every:
+        if p.node in seen:
+            raise fault(OptionError, f'of {name!r} in two groups', **{name: p}, help='put it into one of them')
+        seen.add(p.node)
+
+
+def changed_since(name, tensor):
+    return fault(ShapeMismatch, f'{name} has other sizes or numbers than when the optimizer was made',
+                 **{name: tensor}, help='make a new optimizer of the changed model')
+
+
+def no_update(opt):
+    return fault(OptionError, f'{type(opt).__name__} has no update',
+                 help='def update(self, w, g, memory, group, steps): ...')
+
+
+# ---- gradients
+def check_gradients(slots, grads, door):
+    "NonFiniteValue if a value of a gradient is NaN or infinite."
+    for s, g in zip(slots, grads):
+        if not (bad := g.size - int(np.isfinite(g).sum())): continue
+        said = f'{door}: {bad} of {g.size} values of the gradient of {s.name} are NaN or infinite'
+        raise fault(NonFiniteValue, said, **{s.name: s.tensor}, help="look at the loss first; optim.clip_grad_norm("
+                    "model, 1, nonfinite='skip') leaves such a step out")
+
+
+def refuse_norm(every,      # (name, parameter) and gradient of each
+                nonfinite,  # 'refuse', or 'skip': forget them with a word
+               ):
+    "What happens to gradients whose norm is NaN or infinite."
+    (name, p), _ = next(v for v in every if not np.isfinite(v[1]).all())
+    if nonfinite == 'refuse':
+        raise fault(NonFiniteValue, f'of gradients that are NaN or infinite, the first of {name}', **{name: p},
+                    help="look at the loss first; nonfinite='skip' leaves such a step out")
+    warnings.warn(f'clip_grad_norm: the gradient of {name} is NaN or infinite; all are forgotten, and the next step '
+                  'moves nothing', RuntimeWarning, stacklevel=4)
+    for (_, p), _ in every: p.zero_grad()
+
+
+# ---- a state
+AGAIN = 'load what state_dict() of an optimizer with the same parameters, sizes and groups gave'
+
+
+def check_entries(mine,   # name -> the array to fill, or a plain value of this optimizer
+                state,  # what is to be loaded
+               ):
+    "The error if a state is of another optimizer, lacks an entry, has one besides, or one that does not fit."
+    if (made := state.get('optimizer')) != mine['optimizer']:
+        raise fault(OptionError, f'of {brief(made)} into {mine["optimizer"]}', help=AGAIN)
+    lost, more = [n for n in mine if n not in state], [n for n in state if n not in mine]
+    if lost: raise fault(OptionError, f'of a state without {_first_of(lost)}', help=AGAIN)
+    if more: raise fault(OptionError, f'of a state that also has {_first_of(more)}', help=AGAIN)
+    for name, there in mine.items(): _check_entry(name, there, state[name])
+
+
+def _first_of(names): return repr(names[0]) + f' and {len(names) - 1} more' * (len(names) > 1)
+
+
+def _check_entry(name, mine, given):
+    if isinstance(mine, np.ndarray):
+        if np.shape(given) != mine.shape or getattr(given, 'dtype', None) != mine.dtype:
+            raise fault(ShapeMismatch, f'of another {name!r}', here=mine, given=given, help=AGAIN)
+    counts = isinstance(given, int) and given >= 0
+    if name.endswith('.steps') and not counts or name.endswith('.group') and given != mine:
+        raise fault(OptionError, f'of {name} = {brief(given)}, here {brief(mine)}', help=AGAIN)
