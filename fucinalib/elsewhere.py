@@ -54,6 +54,7 @@ LOOPS = 'a loop of yours trains a model; the tour has one'
 BATCHES = "data = fl.data.Dataset(x, y), then for x, y in data.batches('batch', 32, seed=0): ..."
 PARTS = "data = fl.data.Dataset(x, y), then train, test = data.split(.2, seed=0); data.shuffle(seed=0)"
 DATA = 'fl.data.digits(), fl.data.iris(), and train, test = fl.data.mnist() or fl.data.fashion_mnist()'
+NEAREST = 'fl.knn.Classifier(k=5).fit(x, y).predict(new)'
 FILES = ("fl.train.save_weights('model.safetensors', model) writes, fl.train.load_weights('model.safetensors', "
          "model) reads; fl.train.save_checkpoint(path, model=model, optimizer=optimizer) keeps a whole training")
 EAGER = 'nothing is traced: operations run as they are called'
@@ -76,6 +77,7 @@ FUNCTIONS = dict(
     | dict.fromkeys('Trainer fit'.split(), LOOPS)
     | dict.fromkeys('DataLoader Dataset TensorDataset utils'.split(), BATCHES)
     | dict.fromkeys('random_split train_test_split shuffle permutation'.split(), PARTS)
+    | dict.fromkeys('KNeighborsClassifier NearestNeighbors KNN neighbors'.split(), NEAREST)
     | dict.fromkeys('datasets MNIST FashionMNIST digits iris mnist'.split(), DATA)
     | dict.fromkeys('save load savez state_dict load_state_dict from_pretrained'.split(), FILES)
     | dict.fromkeys('jit compile script pmap TorchScript'.split(), EAGER)
