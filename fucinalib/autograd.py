@@ -20,7 +20,7 @@ from .dtypes import f32, grad_type
 from .errors import (DTypeError, FucinaError, GradError, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, brief, fault)
 from .hooks import announce, watched, watching
-from .kernels.dispatch import Names, hush, quiet, unhush
+from .kernels.dispatch import Names, hushing, quiet, unhush
 from .misuse import complaint, completed, doc_of
 from .modes import BareBlock
 from .operands import Operands
@@ -446,24 +446,25 @@ def caller(o, watching=watching):
     composed, recorded, foreign, widens = o.composed, o.differentiable, o.foreign, o.half != 'native'
     def call(*args, **kw):
         if watching: return watched(o, args, kw)
-        if widens and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32):
-            if is_short(o, args, kw): return in_f32(o, args, kw, mode.grad)
-        before = hush()      # inf and NaN are values: no operation warns of them
+        before = hushing.now      # inf and NaN are values: no operation warns of them
         try:
+            if widens and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32):
+                if is_short(o, args, kw): return in_f32(o, args, kw, mode.grad)
             if check is not None: check(*args, **kw)
             result = fn(*args, **kw)
         except FucinaError as e: raise completed(o, e, args, kw)
         except Exception as e: raise complaint(o, e, args, kw)
         finally: unhush(before)
-        if composed or type(result) is not tuple:      # an op that called others, or no tensor
-            return hand_on(o, result)
+        if composed or type(result) is not tuple: return hand_on(o, result)      # what others made
         if len(result) != 3: raise misshapen(o.name, result)
         t = new(Tensor)
         y, t.tags, rules = result
         t.data, t.node = y if type(y) is ndarray else np.asarray(y), None
-        if foreign or len(t.tags) != t.data.ndim: check_tags(o, t)
+        if foreign or len(t.tags) != t.data.ndim: check_tags(o, t, args)
         if recorded and mode.grad:
-            if (n := len(args)) >= lead > 0: operands = args if n == lead else args[:lead]
+            n = len(args)
+            if n and lead == 1 and args[0].node is None: return t
+            if n >= lead > 0: operands = args if n == lead else args[:lead]
             else: operands = o.find_operands(args, kw)
             record(t, o, operands, rules)
         return t

@@ -4,12 +4,12 @@ A name that is in no table gets the nearest spelling there is, if it is near eno
 """
 from difflib import get_close_matches
 import numpy as np
-from .errors import DTypeError, OptionError, UnknownName, fault
+from .errors import DTypeError, InvalidShape, OptionError, UnknownName, brief, fault
 from .positions import axes_asked, example
 
 __all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG',
-           'Count', 'LAYER_NAMES', 'of_tensor', 'of_layer', 'no_method', 'given_along', 'not_numpys', 'of_module',
-           'of_package', 'nearest']
+           'Count', 'LAYER_NAMES', 'of_tensor', 'of_layer', 'no_method', 'no_setting', 'taken_apart', 'given_along',
+           'not_numpys', 'of_module', 'of_package', 'nearest']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -173,6 +173,9 @@ ALONG = WHOLE | frozenset('argmax argmin cumsum cumprod sort argsort'.split())
 INTO = dict(add='w.detach().add_(x)', subtract='w.detach().add_(x, alpha=-1)',
             multiply='w.detach().mul_(s)', divide='w.detach().mul_(1 / s)')
 
+ANOTHER = ("x = fl.Tensor(values, 'row col') is another tensor; x.detach().add_(change) writes values, "
+           "x.rename('row col') names")
+
 # a masked array asks what it meets for `_data`, and would go on without the names
 HIDDEN = 'a masked array hides some of its values'
 SHOWN = "choose what stands there and name its axes: Tensor(m.filled(0), 'row col')"
@@ -232,7 +235,8 @@ def of_layer(name, known):
 
 
 def no_method(x, name, known):
-    "The error for an attribute that the tensor `x` has not."
+    "The error for an attribute that the tensor `x` has not, or cannot read any more."
+    if name in known: return taken_apart(x) or AttributeError(name)
     if name == '_data': return fault(DTypeError, HIDDEN, help=SHOWN)
     help, shown = of_tensor(name, known), example(METHODS.get(name), x)
     return fault(UnknownName, f'a tensor has no {name!r}', x=x, help=f'{help} {shown}' if shown else help)
@@ -242,6 +246,24 @@ def given_along(x, function, args, kw):
     "What ours is called with in the place of a function of NumPy; None where that takes more than words for axes."
     name = function.__name__
     return axes_asked(x, args, kw, name in WHOLE) if name in ALONG else None
+
+
+def no_setting(x, value):
+    "What Python calls for `x.shape = value` and its kind."
+    ways = [f'a change of number type: x.to({str(value)!r})'] if isinstance(value, str) else []
+    ways += [f'other sizes: {shown}' for shown in [example('reshape', x)] if shown and not ways]
+    raise fault(UnknownName, 'shape, sizes, ndim, numel and dtype of a tensor are read off its values', x=x,
+                help='; '.join(ways) or "x.insert_axis('new')")
+
+
+def taken_apart(x):
+    "The error for a tensor whose data or tags were assigned to, and no longer fit; None if they do."
+    data, tags, said = x.data, x.tags, None
+    if not isinstance(data, np.ndarray): said = f'its data is of type {type(data).__name__}'
+    elif data.dtype.kind in 'OUSmMc': said = f'its data is an array of {data.dtype}'
+    elif type(tags) is not tuple or not all(isinstance(t, str) for t in tags): said = f'its tags are {brief(tags)}'
+    elif len(tags) != data.ndim: said = f'its data has the sizes {data.shape}, its tags are {" ".join(tags)!r}'
+    return said and fault(InvalidShape, f'of a tensor to whose data or tags something was assigned: {said}', ANOTHER)
 
 
 def not_numpys(x, function, given, into=False):
@@ -254,6 +276,7 @@ def not_numpys(x, function, given, into=False):
     elif ours is None: help = f'np.{name}(x.numpy()) gives an array'
     elif ours.startswith('fl.'): help = ours
     else: help = example(ours, x) or f'x.{ours}(...)' if given is None else f'x.{ours}({given})'
+    if given == '' and name in WHOLE and x.tags: help += f'; x.{ours}({x.tags[-1]!r}) goes along one axis'
     return fault(UnknownName, f'np.{name} takes arrays', x=x, help=help)
 
 

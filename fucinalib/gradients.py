@@ -15,6 +15,7 @@ from .autograd import (NOTHING, Node, Op, Pass, caller, enable_grad, mode, no_gr
                                 sketch)
 from .errors import GradError, OptionError, fault
 from .hooks import announce, watched, watching
+from .kernels.discovery import SameBackend
 from .owed import block_differs, block_failed, check_nudges, no_graph, slope_fault
 from .tensor import Tensor, compact, param, patch, wrap
 from .written import clock
@@ -198,7 +199,7 @@ def _run_block(fn, inputs, around):
                 help='make it two blocks, or stack the results')
 
 # %% ../nbs/03a_gradients.ipynb #11ff90d4
-surroundings = []
+surroundings = [SameBackend]
 
 # %% ../nbs/03a_gradients.ipynb #2b276c31
 class _Again:

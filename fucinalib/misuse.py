@@ -6,7 +6,7 @@ each is a call that works, so an argument unlike all of them is named, with the 
 stands beside the parameter in the source."""
 import inspect, re
 import numpy as np
-from .elsewhere import MISSING, OPTIONS
+from .elsewhere import MISSING, OPTIONS, taken_apart
 from .errors import DTypeError, InvalidShape, OptionError, OutOfMemory, TagError, UnsupportedView
 from .errors import brief, did_you_mean, fault
 from .misnamed import CHOSEN
@@ -21,6 +21,7 @@ def completed(o,      # an operation
              ):
     """The fault with the operation's name and operands; where numbers stood for axes, its help is
     the whole call with their names. Of sizes where names come first, that is all there is to say."""
+    if (torn := _find_torn(args, kw)): return torn.told(o.name, {})
     unnamed = isinstance(error, TagError) and (CHOSEN in error.head or 'needs the name' in error.head)
     if unnamed and (call := by_name(o, args, kw)):
         position = re.match('position .*? is .*?: ', error.help or '')
@@ -30,12 +31,20 @@ def completed(o,      # an operation
     return error.told(o.name, o.given(args, kw))
 
 
+def _find_torn(args, kw):
+    "The error for the first tensor of a call that was taken apart, or None."
+    given = [t for v in (*args, *kw.values()) for t in (v if isinstance(v, (list, tuple)) else [v])]
+    torn = next(filter(None, [taken_apart(t) for t in given if isinstance(t, Tensor)]), None)
+    return torn and _alone(torn)
+
+
 def complaint(o,      # an operation
               error,  # what a call of it raised
               args, kw,
              ):
     "Python's complaint in our words, completed; what no argument explains passes through as it is."
     if isinstance(error, Warning): return error
+    if (torn := _find_torn(args, kw)): return torn.told(o.name, {})
     if isinstance(error, MemoryError): return _say_memory(error).told(o.name, o.given(args, kw))
     try: given = o.signature.bind(*args, **kw)
     except TypeError as e: said = _say_signature(o, e, args, kw)

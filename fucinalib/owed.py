@@ -10,6 +10,7 @@ from .dtypes import by_np
 from .errors import (BackwardAlreadyRun, DTypeError, GradError, GradientMismatch, GradientShapeMismatch, InvalidShape,
                      MissingBackwardGradient, NoGradientGraph, OptionError, TagError, brief,
                      did_you_mean, fault)
+from .elsewhere import taken_apart
 from .tags import parse
 from .tensor import Tensor
 from .written import changed
@@ -69,8 +70,9 @@ def hand_on(o, result):
     return result
 
 
-def check_tags(o, t):
-    "Refuse an array of a type that is none of ours, and tags that do not name each axis of a result once."
+def check_tags(o, t, args):
+    "Refuse operands that were taken apart, an array of an odd type, and tags that do not name each axis once."
+    for torn in filter(None, [taken_apart(x) for x in args if isinstance(x, Tensor)]): raise torn.told(o.name, {})
     tags, y, what = t.tags, t.data, f'{o.name} returned'
     if y.dtype not in by_np: raise _odd_type(what, y)
     if type(tags) is not tuple or not all(isinstance(n, str) for n in tags):

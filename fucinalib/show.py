@@ -8,6 +8,7 @@ stands on."""
 import base64, html as _html, re, struct, zlib
 import numpy as np
 from fucinalib.colors import PALETTE, tag_color
+from fucinalib.elsewhere import taken_apart
 from fucinalib.errors import FucinaError, InvalidShape, fault
 
 __all__ = ['tag_color', 'line', 'html', 'memory', 'mistake', 'Caught']
@@ -94,6 +95,7 @@ def origin(x):
 
 def line(x):
     "One line: sizes by tag, number type, values or their range, mean and warnings."
+    if (torn := taken_apart(x)): return f'Tensor {torn.head}'
     return ' '.join(w for w in ('Tensor', sizes(x), str(x.dtype), origin(x)) if w) + ': ' + gist(x)
 
 
@@ -110,6 +112,7 @@ def chip(tag, n=None):
 
 def html(x):
     "One line of facts; under it the values as a small table, or as heat maps of the last two axes if there are many."
+    if taken_apart(x): return _html.escape(line(x))
     a, (text, warning) = x.data, stats(x.data)
     made = f'<span style="{FAINT}">{_html.escape(" ".join(w for w in (str(x.dtype), origin(x)) if w))}</span>'
     if a.ndim == 0: return f'<div style="{STYLE}"><b>{numeral(a[()])}</b> &nbsp;{made}</div>'

@@ -10,7 +10,7 @@ import numpy as np
 from . import show
 from .dtypes import as_dtype, by_np, dtype_of
 from .elsewhere import LOOKS, REFLECTED, Count
-from .elsewhere import given_along, no_method, not_numpys
+from .elsewhere import given_along, no_method, no_setting, not_numpys
 from .errors import DTypeError, InvalidShape, NoFirstAxis, fault, named
 from .incoming import converted, filled, native, rank_fault, read_values, without_subclass
 from .tags import axis_of, parse
@@ -61,7 +61,7 @@ class Tensor:
     __hash__ = object.__hash__
 
 # %% ../nbs/02_tensor.ipynb #04b57bad
-def _derived(read, doc): return property(read, doc=doc)
+def _derived(read, doc): return property(read, no_setting, doc=doc)
 
 Tensor.shape = _derived(lambda x: x.data.shape, 'Sizes in the order of the tags.')
 Tensor.ndim = _derived(lambda x: x.data.ndim, 'Number of axes.')

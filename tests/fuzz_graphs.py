@@ -205,10 +205,15 @@ def shaken(t, by):
     y = t.detach() * (1 + by * fuzz_ops.chance(t))
     if not t.requires_grad: return y
     y = t + (y - t).detach()
-    y.register_hook(lambda g: g * (1 + by * fuzz_ops.chance(g)))
+    fuzz_ops.hook(y, lambda g: g * (1 + by * fuzz_ops.chance(g)))
     return y
 
-def run_torch(program, arrays, wide=False, shake=None):
+def run_torch(*args):
+    "run_in_torch, which leaves nothing behind."
+    try: return run_in_torch(*args)
+    finally: fuzz_ops.unhook()
+
+def run_in_torch(program, arrays, wide=False, shake=None):
     """The same in torch: all values as arrays, the gradients, and the values whose number type differs from ours.
     wide: reals are f64; shake: every operand and result is off by about so much, relative to itself."""
     Kind.wide, Kind.shake, ns, leaves, odd = wide, shake, [], {}, []

@@ -142,9 +142,20 @@ def off_by(z, y, size):
     parts of it cancel, which ours computes apart."""
     if Kind.shake and z.requires_grad:
         arrived = []
-        y.register_hook(arrived.append)
-        z.register_hook(lambda g: g + Kind.shake * chance(g) * size(arrived[-1].abs()))
+        hook(y, arrived.append)
+        hook(z, lambda g: g + Kind.shake * chance(g) * size(arrived[-1].abs()))
     return y
+
+def hook(t, f):
+    "Let `f` change the gradient of `t` in this run."
+    hooks.append(t.register_hook(f))
+
+hooks = []
+
+def unhook():
+    """Take them off after the run: one that knows a result of its own tensor makes a ring of Python's
+    and torch's objects, which neither of the two lets go."""
+    while hooks: hooks.pop().remove()
 
 def softmax(z, d=-1):
     z = z * 1 if Kind.shake else z

@@ -1134,3 +1134,22 @@ def test_explain_hears_its_own_thread():
         t = threading.Thread(target=lambda: x.dot(x, 'b')); t.start(); t.join()
         return x.dot(x, 'a b')
     assert len(fl.explain(both)) == 1
+
+
+def test_a_block_that_changes_the_backend_does_so_once():
+    "What it changes when it runs again, for the gradient, is changed back; it runs on the backend of its first run."
+    met = []
+    def block(x):
+        met.append(fl.kernels.current_backend())
+        fl.use_backend('numpy')
+        return x * x
+    for other in fl.backends():
+        with fl.use_backend(other):
+            x = V([1., 2.], 'd')
+            y = fl.checkpoint(block, x).sum()
+            assert fl.kernels.current_backend() == 'numpy'      # as if it had been called
+            fl.use_backend(other)
+            y.backward()
+            assert fl.kernels.current_backend() == other
+        assert x.grad.tolist() == [2, 4] and met == [other, other]
+        met.clear()

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 import fucinalib as fl
+from fucinalib.written import arrays_in
 
 OPS = [o for o in fl.registry.values() if o.module.startswith('fucinalib')]
 each = pytest.mark.parametrize('o', OPS, ids=lambda o: o.name)
@@ -216,3 +217,42 @@ def test_operands_by_name_keep_their_gradients(o):
             results.append([None if x.grad is None else x.grad.numpy() for x in leaves])
         for other in results[1:]:
             for a, b in zip(results[0], other): np.testing.assert_array_equal(a, b)
+
+
+# ---- what rules keep
+
+def _kept_arrays(o, sample, spoil=None, only=None):
+    """The gradients of a sample's leaves, and the arrays that its rules keep; array number `spoil` is NaN by then.
+    None where there is nothing to see."""
+    args, kw = sample.draw()
+    flat = [t for a in [*args, *kw.values()] for t in (a if isinstance(a, list) else [a]) if isinstance(t, fl.Tensor)]
+    leaves = [t for i, t in enumerate(t for t in flat if t.dtype.is_float) if only in (None, i)]
+    for t in leaves: t.requires_grad = True
+    try: y = o.call(*args, **kw)
+    except fl.FucinaError: return None
+    if not isinstance(y, fl.Tensor) or y.node is None or y.node.op is not o: return None
+    kept = {id(a): (n, a) for n, a in arrays_in(y.node.rules) if a.size and a.dtype.kind == 'f'}
+    kept = list(kept.values())
+    if spoil is not None:
+        a = kept[spoil][1]
+        try: a.flags.writeable = True
+        except ValueError: return None
+        a[...] = np.nan
+    y.backward(np.linspace(1, 2, y.numel).reshape(y.shape))
+    return [t.grad if t.grad is None else t.grad.numpy().copy() for t in leaves], [n for n, _ in kept]
+
+# NaN is met here by a comparison, which says no to it as it did to the number
+COMPARED = {'maximum', 'minimum', 'prod', 'cumprod'}
+# for one operand alone, too
+ALONE = {'relpos_shift', 'view_with_strides', 'group_norm', 'linear_recurrence'}
+
+@pytest.mark.parametrize('o', [o for o in OPS if o.differentiable and o.name not in COMPARED], ids=lambda o: o.name)
+def test_rules_keep_no_array_that_they_do_not_use(o):
+    "An array that may be spoilt without a change in any gradient is kept for nothing, and its writer blamed."
+    with fl.use_backend('numpy'):
+        for sample in o.samples:
+            for only in (None, 0, 1, 2) if o.name in ALONE else (None,):
+                if (right := _kept_arrays(o, sample, None, only)) is None: continue
+                for i, name in enumerate(right[1]):
+                    if (spoilt := _kept_arrays(o, sample, i, only)) is None: continue
+                    assert not all(g is h is None or np.array_equal(g, h) for g, h in zip(right[0], spoilt[0])), name

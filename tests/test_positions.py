@@ -36,7 +36,7 @@ CALLS = {
 def test_the_line_that_is_told_names_the_axes_and_runs(call, learns):
     scope = dict(x=X(learns), w=fl.Tensor(I, 'out feat'), one=fl.Tensor(A[:1], 'batch feat'), np=np, fl=fl)
     with pytest.raises(fl.FucinaError) as e: eval(call, scope)
-    line = re.findall(r'\b(?:x|fl)\.[^;]*\)', str(e.value).rsplit('help: ', 1)[1])[-1]
+    line = re.findall(r'\b(?:x|fl)\.[^;]*\)', str(e.value).rsplit('help: ', 1)[1])[0]
     if call.startswith('one'): scope['x'] = scope['one']
     given = eval(line, scope | dict(tensors=[scope['x']] * 2, indices=np.array([1, 0])))
     got = given if isinstance(given, int) else given.numpy()

@@ -3,14 +3,14 @@ every backend and at every size.
 
 What the user has told NumPy to do about them in his own code is as it was, also after an exception.
 """
-import asyncio, warnings
+import asyncio, signal, warnings
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib import kernels
 from fucinalib.autograd import enable_grad, registry
-from fucinalib.kernels.dispatch import hush, quiet, unhush
+from fucinalib.kernels.dispatch import hushing, quiet, unhush
 
 EDGES = [np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-45, 0., -1., 1.]
 
@@ -202,7 +202,7 @@ def test_quiet_functions_nest_and_threads_each_have_their_own():
             assert all(np.isinf(y).all() for y in pool.map(f, [np.ones(3)] * 20))
             assert np.isinf(f(np.ones(3))).all()
     with pytest.raises(RuntimeError, match='mine'): quiet(lambda: (_ for _ in ()).throw(RuntimeError('mine')))()
-    before = hush()
+    before = hushing.now
     assert set(settings().values()) == {'ignore'}
     unhush(before)
     with pytest.raises(RuntimeWarning): np.ones(3) / 0
@@ -223,3 +223,25 @@ def test_tasks_take_turns():
 def test_a_kernel_called_by_itself_is_quiet():
     for f in (kernels.log, kernels.table['log'].run, kernels.table['log'].twin):
         assert np.isneginf(f(np.zeros(5, 'f4'))).all()
+
+
+@pytest.mark.skipif(not hasattr(signal, 'setitimer'), reason='no timer signals')
+@pytest.mark.parametrize('call', [lambda x: x.neg(), lambda x: x.seed()], ids=['operation', 'quiet function'])
+def test_an_interrupt_leaves_the_warnings_as_they_were(call):
+    "Python looks for Ctrl-C after each call, also after the one that made the setting."
+    class Seeded(fl.Tensor):
+        __slots__ = ()
+        seed = quiet(lambda self: self.data + 1)
+    x, random = Seeded([1., 2.], 'd'), np.random.default_rng(0)
+    def ring(*_): raise KeyboardInterrupt
+    before, spoilt = signal.signal(signal.SIGALRM, ring), 0
+    try:
+        for delay in random.uniform(2e-5, 2e-4, 300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                while True: call(x)
+            except KeyboardInterrupt: pass
+            spoilt += set(settings().values()) == {'ignore'}
+            np.seterr(all='warn')
+    finally: signal.signal(signal.SIGALRM, before)
+    assert not spoilt

@@ -177,3 +177,41 @@ def test_one_axis_has_a_size():
     x = fl.Tensor([[1., 2.]], 'row col')
     for wrong in (lambda: x.size(), lambda: x.size('row col'), lambda: x.axis('')):
         with pytest.raises(TagError, match='help:'): wrong()
+
+
+@pytest.mark.parametrize('name, value, said', [
+    ('shape', (3, 2), "x.reshape('a b', (2, 3))"), ('dtype', 'f64', "x.to('f64')"), ('ndim', 1, 'x.reshape('),
+    ('numel', 3, 'x.reshape('), ('sizes', {}, 'x.reshape(')])
+def test_what_is_read_off_the_array_is_not_assigned(name, value, said):
+    x = fl.Tensor(np.ones((2, 3), 'f4'), 'a b')
+    with pytest.raises(AttributeError, match='are read off its values') as e: setattr(x, name, value)
+    assert said in str(e.value) and x.shape == (2, 3)
+
+APART = [('data', 3, 'its data is of type int'), ('data', [1., 2.], 'its data is of type list'),
+         ('data', np.ones(3, 'f4'), "its data has the sizes (3,), its tags are 'a b'"),
+         ('data', fl.Tensor(np.ones((2, 3), 'f4'), 'a b'), 'its data is of type Tensor'),
+         ('tags', 'a b', "its tags are 'a b'"), ('tags', ('a',), "its tags are 'a'")]
+
+@pytest.mark.parametrize('learns', [False, True])
+@pytest.mark.parametrize('slot, value, said', APART, ids=[s for *_, s in APART])
+def test_a_tensor_that_was_taken_apart_is_told_where_it_is_met(slot, value, said, learns):
+    "To look at each assignment would slow every operation; the first that meets it says what was done."
+    other = fl.Tensor(np.ones((2, 3), 'f4'), 'a b')
+    for call in (lambda x: x * other, lambda x: other * x, lambda x: x.exp(), lambda x: x.permute('b a'),
+                 lambda x: fl.concat([other, x], 'a')):
+        x = fl.Tensor(np.ones((2, 3), 'f4'), 'a b', requires_grad=learns)
+        setattr(x, slot, value)
+        with pytest.raises(fl.FucinaError, match='to whose data or tags something was assigned') as e: call(x)
+        assert said in str(e.value)
+        assert said in repr(x) and 'something was assigned' in x._repr_html_()
+
+def test_complex_numbers_that_were_assigned():
+    x = fl.Tensor(np.ones((2, 3), 'f4'), 'a b')
+    x.data = np.ones((2, 3), 'c16')
+    with pytest.raises(fl.FucinaError, match='its data is an array of complex128'): x.exp()
+
+def test_an_array_of_the_same_sizes_may_be_assigned():
+    x = fl.param([1., 2.], 'd')
+    x.data = x.data - 1
+    (x * x).sum().backward()
+    assert x.tolist() == [0, 1] and x.grad.tolist() == [0, 2]

@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 import fucinalib as fl
 from fucinalib import tensor
+from fucinalib.elsewhere import no_setting
 from fucinalib.errors import FucinaError
 
 HEAD = '# Written by tools/stubs.py from the registry; run `make export`, do not edit.\n'
@@ -276,7 +277,8 @@ def member(name, v):
         body = f':\n{quoted(v.__doc__, "        ")}\n        ...' if v.__doc__ else ': ...'
         yield f'    @property\n    def {name}(self) -> {PROPERTIES[name]}{body}'
         given = 'Any' if name == 'grad' else PROPERTIES[name]
-        if v.fset: yield f'    @{name}.setter\n    def {name}(self, value: {given}) -> None: ...'
+        if v.fset in (None, no_setting): return
+        yield f'    @{name}.setter\n    def {name}(self, value: {given}) -> None: ...'
     elif name in METHODS:
         if isinstance(v, staticmethod): yield '    @staticmethod'
         text = definition(name, getattr(v, '__func__', v), '    ', True, METHODS[name])

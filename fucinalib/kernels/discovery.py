@@ -139,6 +139,18 @@ class use_backend(Block):
     def __repr__(self): return f'use_backend({self.name!r})'
 
 
+class SameBackend:
+    """Around a block that runs several times: the first run is the caller's own, each later one has
+    the backend it began with, and leaves none behind."""
+    def __init__(self): self.first, self.opened = None, []
+    def __enter__(self):
+        if self.first is None: self.first, block = current_backend(), None
+        else: block = use_backend(self.first).__enter__()
+        self.opened.append(block)
+    def __exit__(self, *exc):
+        if (block := self.opened.pop()): block.__exit__()
+
+
 def forget_statements():
     """Keep the list short: nothing brings back a statement that another one followed, once that
     one cannot become a block."""

@@ -5,8 +5,9 @@ double where there is one, where it pays and where it takes the arguments, and t
 else. Values are the same, so this is never visible but in time."""
 import contextvars, inspect, warnings
 from collections import Counter
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, wraps
 from math import prod
+from operator import methodcaller
 import numpy as np
 from numpy import ndarray
 from ..errors import KernelError, OptionError, brief, closest, fault
@@ -60,8 +61,16 @@ def ignoring():
     return variable, value
 
 _variable, _ignore = ignoring()
-# np.errstate makes its value anew, which takes ten times as long
-hush, unhush = partial(_variable.set, _ignore), _variable.reset
+unhush = _variable.reset      # np.errstate makes its value anew, which takes ten times as long
+
+class Hushing:
+    """`before = hushing.now`, then `try`. An attribute and no call: after each call Python looks
+    whether somebody pressed Ctrl-C, and nobody would know of the setting that was made."""
+    __slots__ = ()
+    set = _variable.set
+    now = property(methodcaller('set', _ignore))
+
+hushing = Hushing()
 
 
 def quiet(f):
@@ -70,7 +79,7 @@ def quiet(f):
     @wraps(f)
     def inner(*args, **kw):
         if _variable.get() is _ignore: return f(*args, **kw)
-        before = hush()
+        before = hushing.now
         try: return f(*args, **kw)
         finally: unhush(before)
     return inner

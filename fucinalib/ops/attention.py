@@ -194,7 +194,7 @@ def relpos_shift(x:Tensor,   # ends in query and distance
                  out_tags,   # all names of the result
                 )->Tensor:
     "Scores by distance as scores by key: entry (q, j) is x at (q, j + queries - 1 - q)."
-    tags, (t, p) = parse(out_tags), x.shape[-2:]
+    tags, shape, (t, p) = parse(out_tags), x.shape, x.shape[-2:]
     if len(tags) != x.ndim:
         help = 'out_tags names all axes of the result'
         raise fault(TagError, f'of {x.ndim} axes with {len(tags)} names', help=help)
@@ -202,7 +202,7 @@ def relpos_shift(x:Tensor,   # ends in query and distance
         help = f'{t} queries and n keys have n + {t - 1} distances'
         raise fault(InvalidShape, f'of {p} distances for {t} queries and {t_k} keys', help=help)
     def rule(g):
-        gx = np.zeros(x.shape, g.dtype)
+        gx = np.zeros(shape, g.dtype)
         _slide(gx, t_k)[...] = g
         return gx
     return np.array(_slide(x.data, t_k), order='C'), tags, (rule,)

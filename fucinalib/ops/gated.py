@@ -93,6 +93,5 @@ def split_gated(x:Tensor,  # any tags, real numbers
     a, at, tags = x.data, axis_of(x, tag), x.tags if out is None else replaced(x, tag, out)
     n, before, after = _half_of(x, at), a.shape[:at], a.shape[at + 1:]
     halves = a.reshape(-1, 2, n * math.prod(after))  # before the axis, the halves, the rest
-    y = f(halves)
-    def rule(g): return back(g.reshape(y.shape), halves).reshape(a.shape)
-    return y.reshape(*before, n, *after), tags, (rule,)
+    def rule(g): return back(g.reshape(len(halves), -1), halves).reshape(a.shape)
+    return f(halves).reshape(*before, n, *after), tags, (rule,)

@@ -221,10 +221,11 @@ def linear_cross_entropy(x:Tensor,             # any tags, the last one shared w
     y = _label_each(tags, x.shape[:-1] + (len(w),), tags[-1], labels, ignore_index).reshape(-1)
     kept = slice(None) if ignore_index is None else np.flatnonzero(y >= 0)
     few, known, smooth = a[kept], y[kept], float(label_smoothing)
+    n, kind = len(a), a.dtype
     def run(g=None, gx=None, gw=None):
-        there, losses = None if gx is None else np.empty_like(few), np.zeros(len(a), a.dtype)
+        there, losses = None if gx is None else np.empty_like(few), np.zeros(n, kind)
         losses[kept] = _linear_losses(few, w, known, smooth, g, there, gw)
-        if gx is not None: gx.reshape(len(a), -1)[kept] = there
+        if gx is not None: gx.reshape(n, -1)[kept] = there
         return losses
     empty, count = _make_room(x, weight), len(few)
     def rules(g):
@@ -232,7 +233,7 @@ def linear_cross_entropy(x:Tensor,             # any tags, the last one shared w
         return gradients
     if reduction == 'none': return run().reshape(x.shape[:-1]), x.tags[:-1], rules
     gradients, each = empty(), 1 / max(count, 1) if reduction == 'mean' else 1
-    g = None if all([d is None for d in gradients]) else np.full(count, each, a.dtype)
+    g = None if all([d is None for d in gradients]) else np.full(count, each, kind)
     return _reduce(run(g, *gradients), reduction, count), (), _scale_later(gradients)
 
 # %% ../../nbs/19_losses.ipynb #493f3b26

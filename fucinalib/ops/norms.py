@@ -110,8 +110,9 @@ def standardize(x:Tensor,        # any tags
     m, length = kernels.moments_last(v)
     root, s = _find_divisor(length, count, eps, eps_mode)
     y[:, :k] = kernels.deviations_last(v, m, 1 / s)
+    shape = rows.shape
     def rule(g):
-        gx = np.zeros_like(rows)
+        gx = np.zeros(shape, g.dtype)
         gx[:, :k] = _spread_back(l.rows(g)[:, :k], y[:, :k], root, s, count)
         return l.unrows(gx)
     return l.unrows(y), x.tags, (rule,)
@@ -155,13 +156,13 @@ def group_norm(x:Tensor,            # two axes, channels last
         raise fault(InvalidShape, f'of {c} channels in {groups} groups', help=f'groups that divide {c}')
     v, back = _as_groups(x.data, groups)
     y, r = _over_deviation(v, eps)
-    h = back(y)
-    y = h if weight is None else h * weight.data
-    def rules(g):
-        gh = _as_groups(g if weight is None else g * weight.data, groups)[0]
+    h, w = back(y), None if weight is None else weight.data
+    def for_x(g):
+        gh = _as_groups(g if w is None else g * w, groups)[0]
         d = _across(gh, _as_groups(h, groups)[0])
-        gx = back(kernels.deviations_last(d, np.zeros(groups), r))
-        return gx, kernels.column_sum(g * h), kernels.column_sum(g)
+        return back(kernels.deviations_last(d, np.zeros(groups), r))
+    y = h if w is None else h * w
+    rules = for_x, lambda g: kernels.column_sum(g * h), kernels.column_sum
     return y if bias is None else y + bias.data, x.tags, rules
 
 # %% ../../nbs/20_norms.ipynb #964a9a1f

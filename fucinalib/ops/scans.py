@@ -108,11 +108,11 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
     tag = name_of(x, tag)
     (v, l), left = _lanes_along(x, tag), without(x.tags, (tag,))
     steps, h0 = _lay_decay(x, tag, decay, l), l.part(_first_state(x, left, initial))
-    y = along('recurrence', v, steps, h0)
+    y, tags = along('recurrence', v, steps, h0), x.tags
+    states = None if decay.node is None else (h0, y)
+    own, its = [None if t is None else (t.tags, t.shape) for t in (decay, initial)]
     def rules(g):
         d = along('recurrence_back', l.see(g), steps)
-        there = fold_back(l.unsee(d * _states_before(h0, y)), x.tags, decay.tags, decay.shape)
-        if initial is None: return l.unsee(d), there, None
-        first = l.join(steps[:, 0] * d[:, 0])
-        return l.unsee(d), there, fold_back(first, left, initial.tags, initial.shape)
-    return l.unsee(y), x.tags, rules
+        there = states and fold_back(l.unsee(d * _states_before(*states)), tags, *own)
+        return l.unsee(d), there, its and fold_back(l.join(steps[:, 0] * d[:, 0]), left, *its)
+    return l.unsee(y), tags, rules

@@ -314,13 +314,13 @@ def view_with_strides(x:Tensor,  # any tags, contiguous
     """Any walk over the values of x, checked to stay inside; a view.
 
     Unlike torch.as_strided, strides refer to x, not to memory behind it."""
-    new, a, old, offset = parse(tags), x.data, x.shape, int(offset)
+    new, old, size, offset = parse(tags), x.shape, x.data.size, int(offset)
     shape, strides = read_walk(x, new, shape, strides, offset)
     walk = lambda flat: strided(flat, shape, [s * flat.itemsize for s in strides], offset)
     def rule(g):
-        places = walk(np.arange(a.size)).reshape(-1)
-        return np.bincount(places, g.reshape(-1), a.size).astype(g.dtype).reshape(old)
-    y = walk(a.reshape(-1))
+        places = walk(np.arange(size)).reshape(-1)
+        return np.bincount(places, g.reshape(-1), size).astype(g.dtype).reshape(old)
+    y = walk(x.data.reshape(-1))
     if not _visits_once(shape, strides): y.flags.writeable = False
     return y, new, (rule,)
 
