@@ -49,7 +49,7 @@ LAYERS = ('fl.nn has layers, each named by its axes: fl.nn.Linear(\'pixel=64\', 
 STEP = 'say w.detach().add_(w.grad, alpha=-lr)'
 STEPS = 'opt = fl.optim.AdamW(model, lr=1e-3), or SGD, Adam; then loss.backward(), opt.step(), opt.zero_grad()'
 CLIP = 'norm = fl.optim.clip_grad_norm(model, 1.) between backward and step'
-RATES = 'a learning rate is a number of yours: compute it before each step'
+RATES = 'fl.optim.Schedule(opt, fl.optim.warmup_cosine, total=1000), and its step() after opt.step()'
 LOOPS = 'a loop of yours trains a model; the tour has one'
 BATCHES = "data = fl.data.Dataset(x, y), then for x, y in data.batches('batch', 32, seed=0): ..."
 PARTS = "data = fl.data.Dataset(x, y), then train, test = data.split(.2, seed=0); data.shuffle(seed=0)"

@@ -4,7 +4,8 @@ import numpy as np
 from ..errors import GradError, NoGradientGraph, NonFiniteValue, OptionError, ShapeMismatch, brief, did_you_mean, fault
 from ..tensor import Tensor
 
-__all__ = ['Group', 'option', 'is_number', 'positive', 'check_options', 'check_leaf', 'check_apart', 'check_gradients',
+__all__ = ['Group', 'option', 'is_number', 'positive', 'within', 'check_options', 'check_schedule',
+           'check_leaf', 'check_apart', 'check_gradients',
            'refuse_norm', 'check_entries', 'changed_since', 'no_update']
 
 
@@ -57,6 +58,13 @@ def _read_pair(name, value, like):
 def is_number(v): return isinstance(v, (int, float, np.number)) and not isinstance(v, bool)
 
 
+def within(name, value, low, high=math.inf):
+    "A number from `low` to `high`, or an OptionError."
+    if is_number(value) and low <= value <= high: return value
+    raise fault(OptionError, f'has {name} = {brief(value)}',
+                help=f'{name} is a number from {low} ' + ('on' if high == math.inf else f'to {high}'))
+
+
 def positive(name, value):
     if is_number(value) and value > 0: return float(value)
     raise fault(OptionError, f'has {name} = {brief(value)}', help=f'a number above 0, as {name}=1.0')
@@ -67,6 +75,16 @@ def _ranges(name, like):
     if isinstance(like, str): return f'a word, as {name}={like!r}'
     return f'a number from 0 {"to below 1" if name in SHARES else "on"}' + (
         f', as {name}={like!r}' if is_number(like) else '')
+
+
+def check_schedule(opt, curve):
+    "OptionError for what has no groups, or is no function of the step."
+    if not hasattr(opt, 'groups'):
+        raise fault(OptionError, f'of {brief(opt)}, which is no optimizer',
+                    help='Schedule(opt, warmup_cosine, total=100)')
+    if not callable(curve):
+        raise fault(OptionError, f'of {brief(curve)}, which is no function of the step',
+                    help='optim.warmup_cosine, or lambda step: 1 / (1 + step)')
 
 
 # ---- parameters
@@ -135,15 +153,15 @@ def refuse_norm(every,      # (name, parameter) and gradient of each
 
 
 # ---- a state
-AGAIN = 'load what state_dict() of an optimizer with the same parameters, sizes and groups gave'
+AGAIN = 'load what state_dict() gave, of the same kind, with the same parameters, sizes and groups'
 
 
 def check_entries(mine,   # name -> the array to fill, or a plain value of this optimizer
                 state,  # what is to be loaded
                ):
     "The error if a state is of another optimizer, lacks an entry, has one besides, or one that does not fit."
-    if (made := state.get('optimizer')) != mine['optimizer']:
-        raise fault(OptionError, f'of {brief(made)} into {mine["optimizer"]}', help=AGAIN)
+    if (made := state.get('optimizer')) != (here := mine.get('optimizer')):
+        raise fault(OptionError, f'of {brief(made)} into {here}', help=AGAIN)
     lost, more = [n for n in mine if n not in state], [n for n in state if n not in mine]
     if lost: raise fault(OptionError, f'of a state without {_first_of(lost)}', help=AGAIN)
     if more: raise fault(OptionError, f'of a state that also has {_first_of(more)}', help=AGAIN)
@@ -157,6 +175,6 @@ def _check_entry(name, mine, given):
     if isinstance(mine, np.ndarray):
         if np.shape(given) != mine.shape or getattr(given, 'dtype', None) != mine.dtype:
             raise fault(ShapeMismatch, f'of another {name!r}', here=mine, given=given, help=AGAIN)
-    counts = isinstance(given, int) and given >= 0
-    if name.endswith('.steps') and not counts or name.endswith('.group') and given != mine:
+    last, counts = name.split('.')[-1], isinstance(given, int) and given >= 0
+    if last in ('steps', 'count') and not counts or last == 'group' and given != mine:
         raise fault(OptionError, f'of {name} = {brief(given)}, here {brief(mine)}', help=AGAIN)
