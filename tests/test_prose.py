@@ -74,6 +74,7 @@ FORMS = {  # what counts as a use, where it is not the word or its plural
     'depthwise convolution': r'depthwise',
     'counter generator': r'random numbers by counter|counter generator',
     'finite differences': r'finite differences?',
+    'freeze': r'fr(?:eez(?:e|es|ing)|ozen)',
     'fuse': r'fused?',
     'half precision': r'half[- ]precision',
     'in place': r'in place(?! of)',
@@ -85,6 +86,7 @@ FORMS = {  # what counts as a use, where it is not the word or its plural
     'loss': r'loss(?:es)?',
 }
 EVERYDAY = {  # chapters where the word has its everyday meaning, or another that they explain
+    'buffer': ['15', '25a'], 'freeze': ['21'],
     'fuse': ['14'], 'gather': ['04'], 'in place': ['01'], 'key': ['12', '17'], 'label': ['04'], 'seed': ['03'],
     'tile': ['15', '15a'], 'value': ['*'], 'class': ['02'],
 }

@@ -340,7 +340,7 @@ class MethodPlace:
         if not fn: return f'{self.cls.__name__} has no method {self.name}'
         return f'{self.name} is yours ({getattr(fn, "__name__", "mine")}), a method of every {self.cls.__name__}'
 
-def holder(v): return type(v) if hasattr(v, 'tags') else Tensor      # whose method an answer becomes
+def holder(v): return type(v) if hasattr(v, 'tags') or hasattr(type(v), 'forward') else Tensor  # who gets the method
 
 def place_of(ex):
     "Where `use` puts the answer of an exercise."

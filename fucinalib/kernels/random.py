@@ -22,6 +22,16 @@ def bits(seed, index):
     return z
 
 
+def word(seed, i):
+    "The same for one whole number each, as a whole number: no array is made."
+    z = seed + (i + 1) * 0x9E3779B97F4A7C15 & MASK
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+    return z ^ z >> 31
+
+MASK = 0xFFFFFFFFFFFFFFFF
+
+
 def unit(z):
     "Bits as float64 in [0, 1), 53 of them used."
     return (z >> np.uint64(11)).astype('f8') * 2.0**-53

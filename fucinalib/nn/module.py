@@ -10,20 +10,21 @@ __all__ = ['Unread', 'Part', 'Row', 'parts_of', 'is_result', 'Holder', 'Named', 
 # %% ../../nbs/30_modules.ipynb #74af4ea2
 from collections import namedtuple
 from contextvars import ContextVar
-from functools import lru_cache, partial
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import count, groupby
 import numpy as np
-from ..arguments import as_whole, say_sizes, some
+from ..arguments import as_whole, say_sizes
 from ..autograd import no_grad
 from ..dtypes import F8, as_dtype, rounded
 from ..errors import DTypeError, FucinaError, OptionError, fault, named
 from ..hooks import Watcher, watched_layer, watching
+from ..kernels.random import word
 from ..modes import Block
 from . import drawing
 from .axes import read_axes
 from .mismatch import check_assigned, described, mismatch, no_attribute
-from ..ops.construction import at, seed_source
+from ..ops.construction import seed_source
 from ..tensor import Tensor, ingest, wrap
 
 # %% ../../nbs/30_modules.ipynb #fac66676
@@ -37,7 +38,6 @@ def parts_of(value, path=''):
 
 # %% ../../nbs/30_modules.ipynb #2fb04b07
 def is_result(v): return isinstance(v, Tensor) and v.node is not None and v.node.op is not None
-
 def _join(path, name): return f'{path}.{name}' if path else name
 
 # %% ../../nbs/30_modules.ipynb #36b224d6
@@ -61,11 +61,12 @@ class Named(Holder):
     "What it holds, each once."
     def named_modules(self):
         "(path, module) for itself and every part, each once."
-        return _once([('', self), *((p, v) for p, _, _, v in self.walk() if isinstance(v, Holder))])
+        parts = ((path, v) for path, _, _, v in self.walk() if isinstance(v, Holder))
+        return _once([('', self), *parts])
 
     def named_tensors(self):
         "(path, tensor) for all it holds, a shared one once, under its first path."
-        return _once((p, v) for p, _, _, v in self.walk() if isinstance(v, Tensor))
+        return _once((path, v) for path, _, _, v in self.walk() if isinstance(v, Tensor))
 
     def aliases(self):
         "First path -> the other paths of a tensor that stands in several places."
@@ -102,7 +103,7 @@ class Roles(Named):
 
 # %% ../../nbs/30_modules.ipynb #6076eb11
 class Modes(Roles):
-    "What is switched for a module and all its parts at once."
+    "What is switched for a module and all its parts at once. Each returns the module."
     def train(self, mode=True):
         "Layers that differ while learning do so from now on."
         for m in self.modules(): m.training = bool(mode)
@@ -128,7 +129,7 @@ def _recast(t, kind):
 
 # %% ../../nbs/30_modules.ipynb #45aaee4f
 class Freezing(Modes):
-    "What learns, for a while, and what does not."
+    "What learns, for a while, and what does not. Each returns the module."
     def freeze(self):
         "Its parameters stay as they are: no gradient reaches them."
         for _, owner, name, t in list(self.walk()):
@@ -184,13 +185,6 @@ def compare_state(model, state):
     missing = [n for n in own if n not in values and n not in tried]
     return [(own[n], v) for n, v in values.items()], missing, foreign, wrong
 
-# %% ../../nbs/30_modules.ipynb #0914be21
-def _as_state(state):
-    if isinstance(state, Holder): state = state.state_dict()
-    if hasattr(state, 'items'): return state
-    head = f'takes a dict of arrays by name, not {type(state).__name__}'
-    raise fault(OptionError, head, help='model.state_dict() is one')
-
 # %% ../../nbs/30_modules.ipynb #3f38e32f
 def _fit(value, t):
     "`value` as an array for the tensor `t`, or None if it does not fit."
@@ -202,9 +196,14 @@ def _fit(value, t):
     if a.shape != t.shape or kinds and a.dtype.kind not in kinds: return None
     return rounded(a, t.data.dtype) if t.dtype.is_float else a.astype(t.data.dtype)
 
-# %% ../../nbs/30_modules.ipynb #1b768349
+# %% ../../nbs/30_modules.ipynb #0914be21
+def _as_state(state):
+    if isinstance(state, Holder): state = state.state_dict()
+    if hasattr(state, 'items'): return state
+    head = f'takes a dict of arrays by name, not {type(state).__name__}'
+    raise fault(OptionError, head, help='model.state_dict() is one')
+
 def _write(t, value):
-    "Values into the memory of a tensor, or memory of its own if that can't be written."
     if t.data.flags.writeable: t.data[...] = value
     else: t.data = value.copy()
 
@@ -253,7 +252,6 @@ def _name_in(outer, inner):
 # %% ../../nbs/30_modules.ipynb #028ce5ac
 Part = namedtuple('Part', 'name title size tensors parts times')
 
-# %% ../../nbs/30_modules.ipynb #7a53d349
 def outline(module, name='', path='', seen=None):
     "A module as a Part: title, how many numbers learn, own tensors as (name, sizes, role), parts."
     seen = {} if seen is None else seen
@@ -264,8 +262,8 @@ def outline(module, name='', path='', seen=None):
         here = _join(path, n)
         if isinstance(v, Holder): parts.append(outline(v, n, here, seen))
         else: tensors.append((n, v.sizes, _role(v, n, module, seen.setdefault(id(v), here), here)))
-    size = sum(t.numel for t in module.parameters())
     title = f'{type(module).__name__}({module.spec()})'
+    size = sum(t.numel for t in module.parameters())
     return Part(name, title, size, tuple(tensors), tuple(_fold(parts)), 1)
 
 # %% ../../nbs/30_modules.ipynb #ae06cf8c
@@ -285,20 +283,19 @@ def _fold(parts):
         if rest: first = first._replace(name=f'{first.name} to {rest[-1].name}', times=len(rest) + 1)
         yield first
 
-# %% ../../nbs/30_modules.ipynb #2bb2da82
+# %% ../../nbs/30_modules.ipynb #6856d297
 def lay_out(part):
+    "The lines of a Part as text."
     rows = list(_lines_of(part))
     wide = max(len(left) for left, _ in rows) + 2
     return [f'{left:<{wide}}{right}'.rstrip() for left, right in rows]
 
-# %% ../../nbs/30_modules.ipynb #47058299
 def _lines_of(part, level=0):
     "(left, right) of each line."
     times = f'{part.times} x ' if part.times > 1 else ''
     title = f'{part.name}: {times}{part.title}' if part.name else part.title
-    if not level: count = some(f'{part.size:,}', 'parameter')
-    else: count = f'{part.size:,}' if part.size else ''
-    yield '  ' * level + title, count
+    size = f'{part.size:,}' if part.size or not level else ''
+    yield '  ' * level + title, size + (' parameter' + 's' * (part.size != 1)) * (not level)
     for name, sizes, role in part.tensors:
         yield '  ' * (level + 1) + f'{name}: {say_sizes(sizes) or "a number"}', role
     for p in part.parts: yield from _lines_of(p, level + 1)
@@ -307,14 +304,13 @@ def _lines_of(part, level=0):
 @lru_cache(maxsize=4096)
 def _number_of(name): return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), 'little')
 
-# %% ../../nbs/30_modules.ipynb #5d23c674
 def derived(seed,    # a whole number, or None
             *names,  # words or whole numbers
            ):
     "The seed of these names, a function of `seed` and them. None stays None: next of the process."
     for n in names if seed is not None else ():
         n = _number_of(n) if isinstance(n, str) else as_whole(n, 'step')
-        seed = int(at(seed, n & 0xFFFFFFFFFFFFFFFF))
+        seed = word(as_whole(seed, 'seed'), n)
     return seed
 
 # %% ../../nbs/30_modules.ipynb #aedc62c3
@@ -333,16 +329,15 @@ class at_step(Block):
     def __init__(self,
                  seed,    # of the run
                  *step):  # where it stands: the step, or epoch and batch, whole numbers
-        self.told = (as_whole(seed, 'seed'), *(as_whole(s, 'step') for s in step))
-        self.seed = derived(*self.told)
+        self.given = (as_whole(seed, 'seed'), *(as_whole(s, 'step') for s in step))
+        self.seed = derived(*self.given)
     def __enter__(self): seed_source.set(StepSeeds(self.seed, seed_source.get())); return self
     def __exit__(self, *exc): seed_source.set(seed_source.get().before)
-    def __repr__(self): return f'at_step{self.told}'
+    def __repr__(self): return f'at_step({", ".join(map(str, self.given))})'
 
 # %% ../../nbs/30_modules.ipynb #e2ac6541
 Row = namedtuple('Row', 'level label path sizes parameters size')
 
-# %% ../../nbs/30_modules.ipynb #68cdc473
 class _Flow(Watcher):
     "Notes what each module returns, in the order of calls."
     def __init__(self): self.rows = []
@@ -362,10 +357,9 @@ class _Flow(Watcher):
 class Summary:
     "What a call of a model computed: a Row for each module."
     def __init__(self, rows, model):
-        self.rows = rows
+        self.rows, self.flow = rows, sum(r.size for r in rows)
         self.parameters = sum(t.numel for t in model.parameters())
         self.bytes = sum(t.data.nbytes for _, t in model.named_tensors())
-        self.flow = sum(r.size for r in rows)
     def __repr__(self): return drawing.text_table(self)
     def _repr_html_(self): return drawing.html_table(self)
 
@@ -381,6 +375,8 @@ def summary(model,    # a module
             *inputs,  # what it is called with: tensors, or sizes as 'batch=32 pixel=64'
            ):
     "Sizes, parameters and bytes of each part of a model, from one call."
+    if not isinstance(model, Module):
+        raise fault(OptionError, 'of no module', help='fl.summary(model, x)')
     modes, flow = [(m, m.training) for m in model.modules()], _Flow()
     model.eval()
     try:

@@ -271,8 +271,8 @@ def bits64(n): return np.uint64(n & 0xFFFFFFFFFFFFFFFF).view('i8')
 class Stream:
     "Seeds for calls that were given none: call k gets at(seed, k)."
     def __init__(self, seed):
-        self.seed, self.calls, self.forks = clean(seed), itertools.count(), itertools.count(2**63)
-    def next(self, counter): return int(random.bits(self.seed, np.array([next(counter)], 'u8'))[0])
+        self.seed, self.calls, self.forks = int(clean(seed)), itertools.count(), itertools.count(2**63)
+    def next(self, counter): return random.word(self.seed, next(counter))
 
 class Process: stream = Stream(0)     # changed as a whole: who draws meanwhile sees the old or new one
 process = Process()
