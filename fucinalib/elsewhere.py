@@ -223,6 +223,13 @@ LAYER_NAMES = dict(
     | dict.fromkeys('CrossEntropyLoss NLLLoss MSELoss L1Loss BCELoss BCEWithLogitsLoss KLDivLoss losses loss'.split(),
                     "a loss is a function: x.cross_entropy('class', labels), x.mse_loss(y), x.bce_loss(y)")
     | dict.fromkeys('functional F'.split(), 'every function is there as fl.name and as x.name')
+    | dict.fromkeys('BatchNorm1d BatchNorm2d BatchNorm3d BatchNormalization SyncBatchNorm'.split(),
+                    "BatchNorm('channel=8')")
+    | dict.fromkeys('InstanceNorm1d InstanceNorm2d GroupNormalization'.split(),
+                    "GroupNorm('channel=8', 8, over='h w')")
+    | dict.fromkeys('ConvTranspose2d Conv2DTranspose Conv3d'.split(),
+                    "Upsample(2) and Conv2d('channel=8', 'feature=4', 3, padding=1)")
+    | dict.fromkeys('AdaptiveAvgPool2d GlobalAveragePooling2D'.split(), "x.mean('h', 'w')")
     | dict.fromkeys('Swish Swish1'.split(), 'SiLU') | dict.fromkeys('Reshape Permute Rearrange'.split(), AXES),
     utils='fl.optim.clip_grad_norm(parameters, max_norm)', parallel='threads: fl.set_num_threads(n)',
     LSTMCell='LSTM', GRUCell='GRU', Model='Module', Layer='Module', Input="the first layer names what comes in")

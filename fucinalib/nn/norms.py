@@ -8,9 +8,9 @@ __all__ = ['apply_affine', 'moments_apart', 'LayerNorm', 'RMSNorm', 'GroupNorm']
 # %% ../../nbs/30d_norm_layers.ipynb #21b5fa2b
 from ..checks import flag, number, whole
 from ..errors import ShapeMismatch, fault, named
-from .images import fits_layer, learn_affine, look_at, named_sizes, one_size
-from .module import Module
-from ..tags import parse, unused
+from .axes import check_axes, one_axis, read_axes
+from .images import Told, learn_affine, look_at, spec_text
+from ..tags import locate, parse, unused
 
 # %% ../../nbs/30d_norm_layers.ipynb #0ffae5b7
 _OPTIONS = [number('eps', least=0), flag('weight bias'), whole('groups', 1)]
@@ -26,8 +26,8 @@ def moments_apart(x, axes, eps):
     "x less its mean, over its standard deviation, along several axes together."
     return (x - x.mean(*axes)) * (x.var(*axes) + eps).rsqrt()
 
-# %% ../../nbs/30d_norm_layers.ipynb #9d364421
-class LayerNorm(Module):
+# %% ../../nbs/30d_norm_layers.ipynb #50c6e052
+class LayerNorm(Told):
     "Each row brought to mean 0 and variance 1, times a weight plus a bias."
     @named
     def __init__(self,
@@ -37,18 +37,19 @@ class LayerNorm(Module):
                  bias=True,    # whether each entry has an offset; without a weight there is none
                  *, dtype='f32'):
         look_at(_OPTIONS, locals())
-        (self.axes, sizes), self.eps = named_sizes(axes), eps
-        learn_affine(self, self.axes, sizes, weight, weight and bias, dtype)
+        self.said = spec_text(locals(), 'axes', eps=1e-5, weight=True, bias=True)
+        self.sizes, self.eps = read_axes(axes, 'axes'), eps
+        learn_affine(self, self.sizes, weight, weight and bias, dtype)
 
     def forward(self, x):
-        if self.weight is not None: fits_layer(x, self.weight)
-        if len(self.axes) > 1: y = moments_apart(x, self.axes, self.eps)
-        elif self.bias is None: y = x.layer_norm(*self.axes, self.eps)
-        else: return x.layer_norm(*self.axes, self.eps, self.weight, self.bias)
+        check_axes(x, self.sizes)
+        if len(self.sizes) > 1: y = moments_apart(x, self.sizes, self.eps)
+        elif self.bias is None: y = x.layer_norm(*self.sizes, self.eps)
+        else: return x.layer_norm(*self.sizes, self.eps, self.weight, self.bias)
         return apply_affine(y, self.weight, self.bias)
 
-# %% ../../nbs/30d_norm_layers.ipynb #37033fd4
-class RMSNorm(Module):
+# %% ../../nbs/30d_norm_layers.ipynb #c6bcc1ac
+class RMSNorm(Told):
     "Each row over its root mean square, times a weight."
     @named
     def __init__(self,
@@ -57,17 +58,18 @@ class RMSNorm(Module):
                  weight=True,  # whether each entry has a factor
                  *, dtype='f32'):
         look_at(_OPTIONS, locals())
-        (self.axes, sizes), self.eps = named_sizes(axes), eps
-        learn_affine(self, self.axes, sizes, weight, False, dtype)
+        self.said = spec_text(locals(), 'axes', eps=1e-6, weight=True)
+        self.sizes, self.eps = read_axes(axes, 'axes'), eps
+        learn_affine(self, self.sizes, weight, False, dtype)
 
     def forward(self, x):
-        if self.weight is not None: fits_layer(x, self.weight)
-        if len(self.axes) == 1: return x.rms_norm(*self.axes, self.eps, self.weight)
-        y = x * (x.square().mean(*self.axes) + self.eps).rsqrt()
+        check_axes(x, self.sizes)
+        if len(self.sizes) == 1: return x.rms_norm(*self.sizes, self.eps, self.weight)
+        y = x * (x.square().mean(*self.sizes) + self.eps).rsqrt()
         return apply_affine(y, self.weight, None)
 
-# %% ../../nbs/30d_norm_layers.ipynb #89274c8e
-class GroupNorm(Module):
+# %% ../../nbs/30d_norm_layers.ipynb #f38cfe54
+class GroupNorm(Told):
     "Each group of channels brought to mean 0 and variance 1 over places, times a weight plus a bias."
     @named
     def __init__(self,
@@ -79,15 +81,17 @@ class GroupNorm(Module):
                  bias=True,    # whether each channel has an offset
                  *, dtype='f32'):
         look_at(_OPTIONS, locals())
-        self.channel, n = one_size(channels)
-        self.groups, self.over, self.eps = groups, parse(over), eps
+        self.said = spec_text(locals(), 'channels groups', over='', eps=1e-5, weight=True, bias=True)
+        self.channel, n = one_axis(channels, 'channels')
+        self.groups, self.over, self.eps, self.sizes = groups, parse(over), eps, {self.channel: n}
         if n % groups:
             help = f'groups that divide {n}'
             raise fault(ShapeMismatch, f'of {n} channels in {groups} groups', help=help)
-        learn_affine(self, self.channel, (n,), weight, bias, dtype)
+        learn_affine(self, self.sizes, weight, bias, dtype)
 
     def forward(self, x):
-        if self.weight is not None: fits_layer(x, self.weight)
+        check_axes(x, self.sizes)
+        locate(x, *self.over)
         group, each = unused('group', x.tags), unused('each', x.tags)
         parts = x.split(self.channel, (group, each), (self.groups, x.size(self.channel) // self.groups))
         y = moments_apart(parts, (each, *self.over), self.eps).contiguous()
