@@ -1,0 +1,123 @@
+"""The examples: each runs with small settings and finds what it says; the runner lists them and tells a wrong name."""
+import os, subprocess, sys
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib.errors import FileError, UnknownName
+from fucinalib.examples import listed, run
+
+SMALL = dict(      # name -> settings under which it runs in a moment
+    hello='', dot='', tensors='', dataset='', plasma='--width 12 --height 7 --frames 2', xor='--steps 400',
+    fizzbuzz='--epochs 8 --n 15', spiral='--epochs 60', iris='--epochs 60', digits='--n 300 --epochs 6',
+    mnist='--n 20 --epochs 1 --size 8', fashion='--n 20 --epochs 1 --size 8')
+FILES = {'mnist', 'fashion'}      # these need files that are not everywhere
+
+
+@pytest.mark.parametrize('name', sorted(SMALL))
+def test_runs(name, capsys, monkeypatch):
+    if name in FILES:
+        pictures = fl.data.digits()[:60]
+        wide = pictures.x.numpy().repeat(3, 1).repeat(3, 2)[:, :28, :28]
+        whole = fl.data.Dataset(fl.Tensor(np.pad(wide, ((0, 0), (2, 2), (2, 2), (0, 0))), 'batch h w c'), pictures.y)
+        monkeypatch.setattr(fl.data, 'mnist', lambda: (whole[:40], whole[40:]))
+        monkeypatch.setattr(fl.data, 'fashion_mnist', lambda: (whole[:40], whole[40:]))
+    run(name, *SMALL[name].split())
+    assert capsys.readouterr().out
+
+def test_every_example_is_tried_and_told():
+    assert SMALL.keys() == listed().keys()
+    for name, said in listed().items(): assert said.endswith('.') and len(said) < 110, name
+
+
+# ---- the runner
+def program(*words):
+    done = subprocess.run([sys.executable, '-m', 'fucinalib.examples', *words], capture_output=True, text=True,
+                          env=os.environ | {'FUCINALIB_DATA': '/nowhere', 'MNIST_DIR': ''})
+    assert 'Traceback' not in done.stderr
+    return done
+
+def test_the_list():
+    done = program()
+    assert done.returncode == 0 and all(f'\n  {name} ' in done.stdout for name in listed())
+
+def test_a_program():
+    assert 'z grows by 1' in program('hello', '--x', '1').stdout
+    assert 'learning rate' in program('xor', '--help').stdout
+    done = program('digits', '--model', 'svm')
+    assert done.returncode == 2 and "invalid choice: 'svm'" in done.stderr
+
+def test_a_wrong_name():
+    done = program('fizzbuz')
+    assert done.returncode == 2 and "did you mean 'fizzbuzz'?" in done.stderr
+    with pytest.raises(UnknownName, match="did you mean 'spiral'"): run('spirals')
+    with pytest.raises(UnknownName): run('_settings')
+
+def test_a_source_that_is_missing(monkeypatch):
+    def nowhere(): raise FileError('mnist is not on this machine')
+    monkeypatch.setattr(fl.data, 'mnist', nowhere)
+    with pytest.raises(FileError, match='not on this machine'): run('mnist')
+
+
+# ---- what they find
+def test_hello():
+    assert run('hello', '--x', 2, '--y', 5) == dict(z=7., grad=(1., 1.))
+
+def test_dot_is_golden():
+    "EXA-11: nodes, edges and labels of z = x + y."
+    text = run('dot')['text']
+    assert [l.strip() for l in text.splitlines() if '->' in l] == ['x0 -> op0', 'x1 -> op0', 'op0 -> t0']
+    for said in ('digraph {', '<B>x</B>', '<B>y</B>', '<B>z</B>', '>add<', 'not computed'): assert said in text
+    assert 'not computed' not in run('dot', '--after')['text']
+
+def test_tensors():
+    found = run('tensors')
+    assert found['table'] == [[10, 20], [20, 40], [30, 60]] and max(found['product'], found['attention']) < 1e-6
+
+def test_dataset():
+    found = run('dataset', '--size', 50)
+    assert found == dict(rows=150, sides=(120, 30), classes=[[40] * 3, [10] * 3], sizes=[50, 50, 20])
+
+def test_xor():
+    found = run('xor', '--steps', 1000)
+    for way in found.values(): assert way['right'] == 4 and way['loss'] < .01
+
+def test_fizzbuzz_counts_aloud():
+    found = run('fizzbuzz', '--epochs', 20)
+    assert found['right'] == 100
+    assert found['said'] == [('Fizz' * (i % 3 == 0) + 'Buzz' * (i % 5 == 0)) or str(i) for i in range(1, 101)]
+
+def test_spiral():
+    found = run('spiral', '--epochs', 150)
+    assert found['train'] >= 268 and found['test'] == 90
+
+def test_iris():
+    assert run('iris', '--epochs', 300)['test'] >= 29
+
+@pytest.mark.parametrize('model, least', [('dense', .95), ('cnn', .95), ('knn', .97)])
+def test_digits(model, least):
+    assert run('digits', '--model', model, '--epochs', 8)['accuracy'] >= least
+
+@pytest.mark.parametrize('name', ['mnist', 'fashion'])
+def test_pictures_that_may_be_here(name):
+    "Shares of right answers as elsewhere, where the files are; else the example says what is missing"
+    from fucinalib.examples.digits import load
+    try: load(name, 10)
+    except FileError as e:
+        assert 'is not on this machine' in str(e)
+        return
+    for model, mnist, clothes in (('knn', .89, .76), ('dense', .88, .78)):
+        found = run(name, '--model', model, '--epochs', 3, '--n', 3000)
+        assert found['accuracy'] >= (mnist if name == 'mnist' else clothes)
+
+def test_a_frame_of_plasma_is_the_same_everywhere():
+    "EXA-10: the colours at a few places, by NumPy in f64; another moment is another picture."
+    from fucinalib.examples.plasma import Painter, lines, paint, places
+    painter = Painter(seed=3)
+    frame = paint(painter, 10, 6, 0.)
+    x = places(10, 6, 0.).numpy().astype('f8')
+    for i, (w, b) in enumerate(painter.layers):
+        x = x @ w.numpy().astype('f8') + b.numpy()
+        x = np.tanh(x) if i < 3 else 1 / (1 + np.exp(-x))
+    assert frame.shape == (6, 10, 3) and abs(frame - x * 255).max() < 1.01
+    assert not np.array_equal(frame, paint(painter, 10, 6, 1.)) and frame.std() > 5
+    assert lines(frame).count('\u2580') == 30 and lines(frame[:5]).count('\u2580') == 30
