@@ -66,8 +66,10 @@ AXES = "x.split(tag, 'a b', sizes), x.permute('b a'), x.merge(tag, 'a b'): by na
 
 # a function or module of a library -> what to write here
 FUNCTIONS = dict(
-    dict.fromkeys("""sequential layers Model keras flax LSTM GRU RNN Transformer
-                     MultiheadAttention""".split(), LAYERS)
+    dict.fromkeys('sequential layers Model keras flax'.split(), LAYERS)
+    | {kind: f"y, state = fl.nn.{kind}('read=3', 'hidden=4', over='t')(x)" for kind in ('RNN', 'LSTM', 'GRU')}
+    | dict.fromkeys('Transformer TransformerEncoderLayer'.split(), "fl.nn.TransformerBlock('embed=64', 4, 'ff=256')")
+    | dict(MultiheadAttention="fl.nn.MultiHeadAttention('embed=64', heads=4)")
     | dict.fromkeys('Linear Dense'.split(), "fl.nn.Linear('pixel=64', 'hidden=32'): in-axes, then out-axes")
     | dict(Module='class MLP(fl.nn.Module): def forward(self, x): ...', Dropout='fl.nn.Dropout(0.1)',
            Sequential='fl.nn.Sequential(layer, fl.relu, layer)', Embedding="fl.nn.Embedding('word=1000', 'embed=64')")
@@ -230,9 +232,12 @@ LAYER_NAMES = dict(
     | dict.fromkeys('ConvTranspose2d Conv2DTranspose Conv3d'.split(),
                     "Upsample(2) and Conv2d('channel=8', 'feature=4', 3, padding=1)")
     | dict.fromkeys('AdaptiveAvgPool2d GlobalAveragePooling2D'.split(), "x.mean('h', 'w')")
+    | dict.fromkeys('TransformerEncoderLayer TransformerDecoderLayer Transformer TransformerEncoder'.split(),
+                    "TransformerBlock('embed=64', 4, 'ff=256'), a list of them")
     | dict.fromkeys('Swish Swish1'.split(), 'SiLU') | dict.fromkeys('Reshape Permute Rearrange'.split(), AXES),
     utils='fl.optim.clip_grad_norm(parameters, max_norm)', parallel='threads: fl.set_num_threads(n)',
-    LSTMCell='LSTM', GRUCell='GRU', Model='Module', Layer='Module', Input="the first layer names what comes in")
+    MultiheadAttention="MultiHeadAttention('embed=64', heads=4)", Model='Module', Layer='Module',
+    Input="the first layer names what comes in")
 
 
 def of_layer(name, known):

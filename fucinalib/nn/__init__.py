@@ -1,11 +1,13 @@
 """Layers: what holds tensors and computes with them."""
 from ..elsewhere import LAYER_NAMES, of_package
 from . import init
+from .attention import FeedForward, KVCache, MultiHeadAttention, TransformerBlock
 from .images import AvgPool2d, BatchNorm, Conv1d, Conv2d, ConvTranspose1d, MaxPool2d, Upsample
 from .layers import (Apply, Dropout, ELU, Embedding, Flatten, Function, GELU, LeakyReLU, Linear, LogSoftmax,
                      QuickGELU, ReLU, Residual, Sequential, SiLU, Sigmoid, Softcap, Softmax, Softplus, Tanh, Unflatten)
 from .module import Module, at_step, derived, layer_path, summary
 from .norms import GroupNorm, LayerNorm, RMSNorm
+from .rnn import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell
 
 _TOLD = {'LAYER_NAMES', 'of_package'}
 

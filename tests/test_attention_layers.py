@@ -1,0 +1,258 @@
+"""Attention layers and blocks (chapter 30e): torch's numbers, a plain loop over heads and words, caches, refusals."""
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib import nn
+from fucinalib.errors import FucinaError, GradError, InvalidShape, OptionError, ShapeMismatch
+from fucinalib.gradients import gradcheck
+
+TOL = dict(f32=1e-5, f64=1e-12)
+
+
+def wave(*shape, k=1.): return (np.sin(np.arange(np.prod(shape)) * k + 1) * .7).reshape(shape)
+
+def close(a, b, dtype='f64'):
+    a, b = np.asarray(a), np.asarray(b)
+    assert a.shape == b.shape and np.abs(a - b).max() <= TOL[dtype] * max(1, np.abs(b).max()), np.abs(a - b).max()
+
+MAPS = {'in_proj_weight': (12, 4), 'in_proj_bias': (12,), 'out_proj.weight': (4, 4), 'out_proj.bias': (4,)}
+BLOCK = {f'self_attn.{n}': s for n, s in MAPS.items()} | {
+    'linear1.weight': (6, 4), 'linear1.bias': (6,), 'linear2.weight': (4, 6), 'linear2.bias': (4,),
+    'norm1.weight': (4,), 'norm1.bias': (4,), 'norm2.weight': (4,), 'norm2.bias': (4,)}
+
+def sines(shapes): return {name: wave(*shape, k=.7 + .1 * i) for i, (name, shape) in enumerate(shapes.items())}
+
+def filled(make, shapes, **options):
+    layer = make(bias=True, **options)
+    layer.load_state_dict(layer.of_torch(sines(shapes)))
+    return layer
+
+def attention(**options): return nn.MultiHeadAttention('embed=4', 2, **options)
+def block(**options): return nn.TransformerBlock('embed=4', 2, 'ff=6', **options)
+
+
+# ---- beside torch
+
+# torch 2.13 in f64, causal: MultiheadAttention(4, 2), and TransformerEncoderLayer(4, 2, 6, 0, 'gelu', norm_first=True)
+KEPT = {attention: (MAPS, [[1.26670667, .15986167, .2759806, -.37092029],
+                           [1.48606646, -.02871454, .39483542, -.39551219],
+                           [1.46240276, -.15044244, .63682016, -.70778801]]),
+        block: (BLOCK, [[2.88467618, 1.92123324, -.57172243, -2.08140792],
+                        [1.44876469, .43834523, .57188653, -.96650503],
+                        [2.82455396, .62796075, -1.07517653, -2.0471462]])}
+
+@pytest.mark.parametrize('dtype', TOL)
+@pytest.mark.parametrize('make', KEPT)
+def test_numbers_kept_from_torch(make, dtype, backend):
+    shapes, wanted = KEPT[make]
+    y = filled(make, shapes, dtype=dtype)(fl.Tensor(wave(3, 4), 'seq embed', dtype))
+    np.testing.assert_allclose(y.numpy(), wanted, atol=max(1e-8, TOL[dtype] * 3))
+
+@pytest.mark.torch
+@pytest.mark.parametrize('mask', ['causal', 'bidirectional'])
+@pytest.mark.parametrize('bias', [True, False])
+@pytest.mark.parametrize('dtype', TOL)
+def test_attention_and_its_gradients_are_torchs(dtype, bias, mask, backend):
+    torch = pytest.importorskip('torch')
+    torch.manual_seed(0)
+    real = dict(dtype=torch.float64 if dtype == 'f64' else torch.float32)
+    theirs = torch.nn.MultiheadAttention(8, 4, bias=bias, batch_first=True, **real)
+    for p in theirs.parameters(): torch.nn.init.normal_(p, 0, .5)
+    ours = nn.MultiHeadAttention('embed=8', 4, bias=bias, mask=mask, dtype=dtype)
+    ours.load_state_dict(ours.of_torch({n: a.numpy() for n, a in theirs.state_dict().items()}))
+    x = torch.randn(2, 5, 8, **real, requires_grad=True)
+    hidden = torch.triu(torch.ones(5, 5, dtype=bool), 1) if mask == 'causal' else None
+    y = theirs(x, x, x, attn_mask=hidden, need_weights=False)[0]
+    factor = torch.randn(2, 5, 8, **real)
+    (y * factor).sum().backward()
+    mine = fl.param(x.detach().numpy(), 'batch seq embed')
+    z = ours(mine)
+    (z * fl.Tensor(factor.numpy(), 'batch seq embed')).sum().backward()
+    close(z, y.detach(), dtype)
+    close(mine.grad, x.grad, dtype)
+    slopes = ours.of_torch({n: p.grad.numpy() for n, p in theirs.named_parameters()})
+    for name, p in ours.named_parameters(): close(p.grad, slopes[name], dtype)
+
+@pytest.mark.torch
+@pytest.mark.parametrize('act', ['gelu', 'relu'])
+@pytest.mark.parametrize('dtype', TOL)
+def test_a_block_and_its_gradients_are_torchs(dtype, act, backend):
+    torch = pytest.importorskip('torch')
+    torch.manual_seed(1)
+    real = dict(dtype=torch.float64 if dtype == 'f64' else torch.float32)
+    theirs = torch.nn.TransformerEncoderLayer(8, 2, 16, 0., act, batch_first=True, norm_first=True, **real)
+    for p in theirs.parameters(): torch.nn.init.normal_(p, 0, .4)
+    ours = nn.TransformerBlock('embed=8', 2, 'ff=16', act=act, bias=True, dtype=dtype)
+    ours.load_state_dict(ours.of_torch({n: a.numpy() for n, a in theirs.state_dict().items()}))
+    x = torch.randn(2, 5, 8, **real, requires_grad=True)
+    y = theirs(x, src_mask=torch.triu(torch.ones(5, 5, dtype=bool), 1))
+    y.square().sum().backward()
+    mine = fl.param(x.detach().numpy(), 'batch seq embed')
+    z = ours(mine)
+    z.square().sum().backward()
+    close(z, y.detach(), dtype)
+    close(mine.grad, x.grad, dtype)
+    slopes = ours.of_torch({n: p.grad.numpy() for n, p in theirs.named_parameters()})
+    for name, p in ours.named_parameters(): close(p.grad, slopes[name], dtype)
+
+@pytest.mark.parametrize('make, missing', [(attention, n) for n in MAPS] + [(block, n) for n in BLOCK])
+def test_a_weight_that_is_forgotten_is_an_error(make, missing):
+    layer, state = make(bias=True), sines(KEPT[make][0])
+    del state[missing]
+    with pytest.raises(OptionError, match=missing.removeprefix('self_attn.')): layer.of_torch(state)
+
+@pytest.mark.parametrize('make', KEPT)
+def test_what_has_no_place_is_an_error(make):
+    state = sines(KEPT[make][0])
+    with pytest.raises(OptionError, match='bias'): make(bias=False).of_torch(state)
+    with pytest.raises(OptionError, match='norm3'): block(bias=True).of_torch(sines(BLOCK) | {'norm3.weight': wave(4)})
+    with pytest.raises(FucinaError): make(bias=True, kv_heads=1).of_torch(state)
+
+
+# ---- heads, windows and positions, beside the definition
+
+def by_definition(layer, x, window=0, causal=True):
+    "The layer's result for 'seq embed' by loops over heads and words, in NumPy."
+    maps = {p: np.tensordot(x, getattr(layer, p).weight.numpy(), 1) for p in 'qkv'}
+    n, heads, d = maps['q'].shape
+    group = heads // maps['k'].shape[1]
+    y = np.zeros((n, heads, d))
+    for h in range(heads):
+        for i in range(n):
+            seen = [j for j in range(n) if not causal or j <= i and (not window or j > i - window)]
+            s = np.array([maps['q'][i, h] @ maps['k'][j, h // group] for j in seen]) / d**.5
+            p = np.exp(s - s.max())
+            y[i, h] = (p / p.sum()) @ [maps['v'][j, h // group] for j in seen]
+    return np.tensordot(y, layer.o.weight.numpy(), 2)
+
+@pytest.mark.parametrize('options', [dict(), dict(kv_heads=2), dict(kv_heads=1, d=5), dict(window=1),
+                                     dict(window=3, kv_heads=2), dict(mask='bidirectional', kv_heads=2)])
+def test_heads_and_windows_are_what_they_are_defined_to_be(options, backend):
+    layer = nn.MultiHeadAttention('embed=8', 4, seed=1, dtype='f64', **options)
+    x = wave(6, 8)
+    wanted = by_definition(layer, x, options.get('window', 0), 'mask' not in options)
+    close(layer(fl.Tensor(x, 'seq embed')), wanted)
+
+def test_positions_turn_queries_and_keys_alone():
+    layer, plain = (nn.MultiHeadAttention('embed=4', 2, rope=rope, seed=1, dtype='f64') for rope in (50., None))
+    x = fl.Tensor(wave(5, 4), 'seq embed', 'f64')
+    turned = lambda a: a.rope('seq', 'd', 50.)
+    y = turned(plain.q(x)).attention(turned(plain.k(x)), plain.v(x)).split('out', 'head d', (2, 2))
+    close(layer(x), plain.o(y))
+    assert np.abs(layer(x).numpy() - plain(x).numpy()).max() > 1e-3
+
+@pytest.mark.parametrize('tags', ['batch word embed', 'word batch embed', 'embed word a b', 'a word embed'])
+def test_words_may_stand_along_any_axis(tags):
+    layer = nn.MultiHeadAttention('embed=4', 2, over='word', seed=1, dtype='f64')
+    plain = nn.MultiHeadAttention('embed=4', 2, seed=1, dtype='f64')
+    sizes = dict(batch=2, word=5, embed=4, a=2, b=3)
+    x = fl.Tensor(wave(*[sizes[t] for t in tags.split()]), tags)
+    y = layer(x)
+    assert set(y.tags) == set(x.tags)
+    at = {t: 1 for t in x.tags if t not in ('word', 'embed')}
+    wanted = plain(x.select(at).permute('word', 'embed').rename(word='seq'))
+    close(y.select(at).permute('word', 'embed'), wanted)
+
+@pytest.mark.parametrize('options', [dict(), dict(kv_heads=1, rope=100.), dict(window=2, bias=True)])
+def test_gradients_against_finite_differences(options, backend):
+    layer = nn.MultiHeadAttention('embed=4', 2, seed=0, dtype='f64', **options)
+    assert gradcheck(lambda x, *_: layer(x), fl.param(wave(3, 4), 'seq embed'), *layer.parameters())
+
+@pytest.mark.parametrize('options', [dict(), dict(act='swiglu', norm='rms'), dict(act='silu', bias=True)])
+def test_gradients_of_a_block(options):
+    layer = block(seed=0, dtype='f64', **options)
+    assert gradcheck(lambda x, *_: layer(x), fl.param(wave(3, 4), 'seq embed'), *layer.parameters())
+
+def test_a_block_is_the_sum_of_its_parts():
+    b = block(seed=3, dtype='f64', act='swiglu', norm='rms')
+    x = fl.Tensor(wave(3, 4), 'seq embed', 'f64')
+    y = x + b.attention(b.norm1(x))
+    close(b(x), y + b.feed.down(b.feed.up(b.norm2(y)) * b.feed.gate(b.norm2(y)).silu()))
+
+
+# ---- caches
+
+@pytest.mark.parametrize('sizes', [[1] * 40, [7] + [1] * 33, [15, 17, 8], [40]])
+@pytest.mark.parametrize('options', [dict(), dict(kv_heads=1), dict(window=3), dict(window=1),
+                                     dict(rope=100., window=5)])
+def test_word_by_word_is_the_whole(options, sizes, backend):
+    layer = nn.MultiHeadAttention('embed=8', 4, seed=0, dtype='f64', **options)
+    x, cache, at, seen = fl.Tensor(wave(2, 40, 8), 'batch seq embed', 'f64'), nn.KVCache(), 0, []
+    with fl.no_grad():
+        for n in sizes:
+            seen.append(layer(x.narrow('seq', at, n), cache))
+            at += n
+            assert len(cache) == at
+        close(fl.concat(seen, 'seq'), layer(x))
+
+@pytest.mark.parametrize('options', [dict(), dict(norm='rms', act='swiglu', rope=10., kv_heads=1)])
+def test_blocks_go_on_word_by_word(options):
+    blocks = [block(seed=i, dtype='f64', **options) for i in range(2)]
+    caches, x = [nn.KVCache() for _ in blocks], fl.Tensor(wave(6, 4), 'seq embed', 'f64')
+    def run(x, caches=(None, None)):
+        for b, cache in zip(blocks, caches): x = b(x, cache)
+        return x
+    with fl.no_grad(): seen = fl.concat([run(x.narrow('seq', i, 1), caches) for i in range(6)], 'seq')
+    close(seen, run(x))
+
+def test_a_window_bounds_what_a_cache_holds():
+    layer, cache = nn.MultiHeadAttention('embed=4', 2, window=4, seed=0), nn.KVCache()
+    with fl.no_grad():
+        for _ in range(500): layer(fl.ones('seq embed', seq=1, embed=4), cache)
+    assert len(cache) == 500 and cache.k.shape[0] <= 16
+
+def test_what_a_cache_refuses():
+    layer, x = nn.MultiHeadAttention('embed=4', 2, seed=0), fl.ones('batch seq embed', batch=2, seq=3, embed=4)
+    with pytest.raises(GradError): layer(x, nn.KVCache())
+    cache = nn.KVCache()
+    with fl.no_grad():
+        layer(x, cache)
+        before = cache.k.copy()
+        with pytest.raises(ShapeMismatch): layer(x.narrow('batch', 0, 1), cache)
+        with pytest.raises(FucinaError): layer.to('f64')(x.to('f64'), cache)
+    assert len(cache) == 3 and np.array_equal(cache.k, before)
+
+
+# ---- what is refused, and first values
+
+REFUSED = {
+    'heads that do not divide': (ShapeMismatch, lambda: nn.MultiHeadAttention('embed=8', 3)),
+    'heads of keys that do not divide': (ShapeMismatch, lambda: nn.MultiHeadAttention('embed=8', 4, kv_heads=3)),
+    'no heads': (InvalidShape, lambda: nn.MultiHeadAttention('embed=8', 0)),
+    'heads by name': (FucinaError, lambda: nn.MultiHeadAttention('embed=8', 'head=4')),
+    'half a head': (InvalidShape, lambda: nn.MultiHeadAttention('embed=8', 1.5)),
+    'no size': (FucinaError, lambda: nn.MultiHeadAttention('embed', 2)),
+    'no such norm': (OptionError, lambda: block(norm='batch')),
+    'no such act': (OptionError, lambda: block(act='gelo')),
+    'no such option': (TypeError, lambda: block(windw=3))}
+
+@pytest.mark.parametrize('why', REFUSED)
+def test_what_a_layer_cannot_be(why):
+    with pytest.raises(REFUSED[why][0]): REFUSED[why][1]()
+
+CALLS = {
+    'another size': lambda l: l(fl.ones('seq embed', seq=2, embed=5)),
+    'no such axis': lambda l: l(fl.ones('seq d', seq=2, d=4)),
+    'no words': lambda l: l(fl.ones('word embed', word=2, embed=4)),
+    'an axis of its own': lambda l: l(fl.ones('head seq embed', head=2, seq=2, embed=4)),
+    'whole numbers': lambda l: l(fl.ones('seq embed', seq=2, embed=4, dtype='i64'))}
+
+@pytest.mark.parametrize('why', CALLS)
+def test_what_does_not_fit_is_refused_with_the_path(why):
+    with pytest.raises(FucinaError) as e: CALLS[why](nn.TransformerBlock('embed=4', 2, 'ff=8'))
+    assert e.value.where.startswith('TransformerBlock')
+
+def test_first_values_belong_to_the_seed():
+    a, b, c = (block(seed=s).state_dict() for s in (1, 1, 2))
+    assert all(np.array_equal(a[n], b[n]) for n in a) and not all(np.array_equal(a[n], c[n]) for n in a)
+    weights = [v.ravel()[:3].tobytes() for n, v in a.items() if v.ndim > 1]
+    assert len(set(weights)) == len(weights)
+
+def test_dropout_leaves_out_while_training_alone():
+    b, x = block(dropout=.5, seed=0), fl.Tensor(wave(3, 4), 'seq embed', 'f32')
+    still = b.eval()(x)
+    assert np.array_equal(still, b(x)) and not np.array_equal(still, b.train()(x))
+
+def test_a_layer_prints_how_it_looks():
+    text = repr(nn.MultiHeadAttention('embed=8', 4, kv_heads=2, window=3, rope=100.))
+    assert all(word in text for word in ('causal', 'window 3', 'rope 100', 'kv_head=2', 'embed=8'))

@@ -1,0 +1,292 @@
+"""Cells and sequences (chapter 34): torch's numbers and gradients, the order of gates, states, and what is refused."""
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib import nn
+from fucinalib.errors import FucinaError, InvalidShape, OptionError, TagError
+from fucinalib.gradients import gradcheck
+from fucinalib.nn.rnn import lstm_loop, step_by_step
+
+TOL = dict(f32=1e-5, f64=1e-12)
+KINDS = 'RNN', 'LSTM', 'GRU'
+
+
+def wave(*shape, k=1.): return (np.sin(np.arange(np.prod(shape)) * k + 1) * .7).reshape(shape)
+
+def torchs(kind, read=2, hidden=2, **given):
+    "Weights in torch's form that follow a sine."
+    g = dict(RNN=1, LSTM=4, GRU=3)[kind] * hidden
+    shapes = dict(weight_ih_l0=(g, read), weight_hh_l0=(g, hidden), bias_ih_l0=(g,), bias_hh_l0=(g,)) | given
+    return {name: wave(*shape, k=.7 + .1 * i) for i, (name, shape) in enumerate(shapes.items())}
+
+def filled(kind, dtype='f64', **options):
+    layer = getattr(nn, kind)('read=2', 'hidden=2', over='t', dtype=dtype, **options)
+    layer.load_state_dict(layer.of_torch(torchs(kind)))
+    return layer
+
+
+# ---- beside torch
+
+# torch 2.13 in f64: states after each of three entries, and the gradient of the sum of their squares
+KEPT = dict(
+    RNN=([[0.96160965, 0.92105698], [0.96820593, 0.90737224], [0.95038595, 0.82198657]],
+         [[0.22893762, 0.11929111], [0.23656544, 0.10666639], [0.36045224, 0.14319828]]),
+    LSTM=([[-0.30922138, 0.00715104], [-0.569785, -0.43040596], [-0.67965508, -0.59519756]],
+          [[-0.20090837, -0.3120469], [-0.15035022, -0.24202425], [-0.11207902, -0.19882362]]),
+    GRU=([[-0.38262183, 0.03776253], [-0.54162902, -0.46869053], [-0.61745434, -0.68592214]],
+         [[-0.12011358, -0.25417791], [-0.06656142, -0.03586469], [-0.0546395, -0.04121014]]))
+
+@pytest.mark.parametrize('dtype', TOL)
+@pytest.mark.parametrize('kind', KINDS)
+def test_numbers_kept_from_torch(kind, dtype, backend):
+    layer, x = filled(kind, dtype), fl.param(wave(3, 2), 't read', dtype)
+    y, _ = layer(x)
+    y.square().sum().backward()
+    for ours, theirs in zip((y, x.grad), KEPT[kind]):
+        np.testing.assert_allclose(ours.numpy(), theirs, atol=max(1e-8, TOL[dtype]))
+
+SETTINGS = dict(plain={}, no_bias=dict(bias=False), deep=dict(layers=2), both=dict(bidirectional=True),
+                deep_both=dict(layers=3, bidirectional=True))
+
+@pytest.mark.torch
+@pytest.mark.parametrize('how', SETTINGS)
+@pytest.mark.parametrize('dtype', TOL)
+@pytest.mark.parametrize('kind', KINDS)
+def test_states_and_gradients_are_torchs(kind, dtype, how, backend):
+    torch = pytest.importorskip('torch')
+    torch.manual_seed(0)
+    options, given = SETTINGS[how], dict(SETTINGS[how])
+    given['num_layers'] = given.pop('layers', 1)
+    real = dict(dtype=torch.float64 if dtype == 'f64' else torch.float32)
+    theirs = getattr(torch.nn, kind)(3, 4, batch_first=True, **given, **real)
+    ours = getattr(nn, kind)('read=3', 'hidden=4', over='t', dtype=dtype, **options)
+    ours.load_state_dict(ours.of_torch(theirs.state_dict()))
+    x = torch.randn(2, 5, 3, **real, requires_grad=True)
+    first = [torch.randn(len(ours.cells), 2, 4, **real) for _ in range(1 + (kind == 'LSTM'))]
+    y, last = theirs(x, tuple(first) if kind == 'LSTM' else first[0])
+    (y * (factor := torch.randn(*y.shape, **real))).sum().backward()
+    mine = fl.param(x.detach().numpy(), 'batch t read')
+    states = [tuple(fl.Tensor(s[i].numpy(), 'batch hidden') for s in first) for i in range(len(ours.cells))]
+    if kind != 'LSTM': states = [s[0] for s in states]
+    z, after = ours(mine, states if len(states) > 1 else states[0])
+    (z * fl.Tensor(factor.numpy(), 'batch t hidden')).sum().backward()
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=TOL[dtype], atol=TOL[dtype])
+    close(z.numpy(), y.detach())
+    close(mine.grad.numpy(), x.grad)
+    shown = [s if isinstance(s, tuple) else (s,) for s in (after if len(states) > 1 else [after])]
+    for i, parts in enumerate(zip(*shown)):
+        close(np.stack([s.numpy() for s in parts]), (last[i] if kind == 'LSTM' else last).detach())
+    slopes = {n: p.grad for n, p in theirs.named_parameters()}
+    halved = {n: g / 2 if 'bias' in n else g for n, g in slopes.items()}      # our one bias gets the gradient of either
+    wanted = ours.of_torch({n: g.numpy() for n, g in halved.items()})
+    for name, p in ours.named_parameters():
+        if kind == 'GRU' and 'bias' in name: continue      # the candidate's two have gradients of their own, see below
+        close(p.grad.numpy(), wanted[name])
+    for i, cell in enumerate(ours.cells if kind == 'GRU' and options.get('bias', True) else []):
+        end = f'_l{i // ours.ways}' + '_reverse' * (i % ours.ways)
+        close(cell.x.bias.grad.numpy().ravel(), slopes[f'bias_ih{end}'])
+        close(cell.bias_n.grad.numpy(), slopes[f'bias_hh{end}'][-4:])
+
+@pytest.mark.torch
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_cell_is_torchs_cell(kind):
+    torch = pytest.importorskip('torch')
+    theirs, ours = getattr(torch.nn, kind + 'Cell')(3, 4), getattr(nn, kind + 'Cell')('read=3', 'hidden=4')
+    ours.load_state_dict(ours.of_torch(theirs.state_dict()))
+    x, h = torch.randn(2, 3), torch.randn(2, 4)
+    state = (h, h) if kind == 'LSTM' else h
+    mine = fl.Tensor(h.numpy(), 'batch hidden')
+    y = ours(fl.Tensor(x.numpy(), 'batch read'), (mine, mine) if kind == 'LSTM' else mine)
+    for a, b in zip(y if kind == 'LSTM' else [y], theirs(x, state) if kind == 'LSTM' else [theirs(x, state)]):
+        np.testing.assert_allclose(a.numpy(), b.detach(), rtol=1e-5, atol=1e-6)
+
+
+# ---- the order of gates (case L09: worked out by hand there)
+
+def one(kind, sums, hidden=None, **more):
+    "A cell of one unit whose sums from what is read are given."
+    cell = getattr(nn, kind)('read=1', 'unit=1', dtype='f64')
+    zeros = {name: np.zeros(p.shape) for name, p in cell.named_tensors()}
+    cell.load_state_dict(zeros | {'x.bias': np.reshape(sums, (-1, 1))} | (hidden or {}) | more)
+    return cell
+
+X = fl.Tensor([0.], 'read', 'f64')
+def unit(v): return fl.Tensor([float(v)], 'unit', 'f64')
+
+def test_the_gates_of_an_lstm_are_input_forget_candidate_output():
+    h, c = one('LSTMCell', [1, 2, .5, -1])(X, (unit(0), unit(1)))
+    np.testing.assert_allclose([c.item(), h.item()], [1.2186318, .2257091], atol=5e-8)
+    h, c = one('LSTMCell', [1, 2, -1, .5])(X, (unit(0), unit(1)))       # candidate and output exchanged
+    assert abs(c.item() - 1.2186318) > .5
+
+def test_a_gru_resets_after_the_product():
+    cell = one('GRUCell', [0, -1, .5], {'h.weight': [[[0.], [0.], [2.]]]}, bias_n=[.3])
+    assert abs(cell(X, unit(1)).item() - .9479908) < 5e-8
+
+@pytest.mark.parametrize('missing', ['bias_ih_l0', 'bias_hh_l0', 'weight_ih_l0', 'weight_hh_l0'])
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_weight_that_is_forgotten_is_an_error(kind, missing):
+    layer, state = filled(kind), torchs(kind)
+    before = layer.state_dict()
+    del state[missing]
+    with pytest.raises(OptionError, match=missing): layer.of_torch(state)
+    assert all(np.array_equal(a, before[name]) for name, a in layer.state_dict().items())
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_what_has_no_place_is_an_error(kind):
+    layer = getattr(nn, kind)('read=2', 'hidden=2', over='t', bias=False)
+    with pytest.raises(OptionError, match='bias_ih_l0'): layer.of_torch(torchs(kind))
+    with pytest.raises(OptionError, match='weight_ih_l1'): filled(kind).of_torch(torchs(kind, weight_ih_l1=(8, 2)))
+    with pytest.raises(InvalidShape, match='weight_ih_l0'): filled(kind).of_torch(torchs(kind, read=3))
+
+def test_torchs_biases_replace_the_forget_bias():
+    layer = nn.LSTM('read=2', 'hidden=2', over='t', dtype='f64')
+    assert (layer.cells[0].x.bias.numpy() == [[0, 0], [1, 1], [0, 0], [0, 0]]).all()
+    layer.load_state_dict(layer.of_torch(torchs('LSTM')))
+    both = torchs('LSTM')['bias_ih_l0'] + torchs('LSTM')['bias_hh_l0']
+    assert np.array_equal(layer.cells[0].x.bias.numpy().ravel(), both)
+    assert (nn.LSTM('read=2', 'hidden=2', forget_bias=0.).cells[0].x.bias.numpy() == 0).all()
+
+@pytest.mark.parametrize('kind, letters', [('LSTM', 'i f g o'), ('GRU', 'r z n')])
+def test_a_layer_prints_the_order_of_its_gates(kind, letters):
+    assert letters in repr(getattr(nn, kind)('read=2', 'hidden=2')), repr(getattr(nn, f'{kind}Cell')('a=1', 'b=1'))
+
+
+# ---- axes and states
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_any_axes_pass_through_in_any_order(kind, backend):
+    layer = filled(kind)
+    x = fl.Tensor(wave(3, 4, 2, 5), 'speaker t read batch', 'f64')
+    y, _ = layer(x)
+    assert y.tags == ('speaker', 't', 'batch', 'hidden')
+    one, _ = layer(x.select(speaker=1, batch=2))
+    np.testing.assert_allclose(y.select(speaker=1, batch=2).numpy(), one.numpy(), rtol=1e-13)
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_several_axes_may_be_read_and_held(kind):
+    layer = getattr(nn, kind)('row=2 col=3', 'head=2 d=2', over='t', dtype='f64', seed=0)
+    flat = getattr(nn, kind)('pixel=6', 'unit=4', over='t', dtype='f64')
+    flat.load_state_dict({n: a.reshape(dict(flat.named_tensors())[n].shape) for n, a in layer.state_dict().items()})
+    x = wave(5, 2, 3)
+    a, b = layer(fl.Tensor(x, 't row col'))[0], flat(fl.Tensor(x.reshape(5, 6), 't pixel'))[0]
+    assert a.tags == ('t', 'head', 'd') and np.allclose(a.numpy().reshape(5, 4), b.numpy(), atol=1e-14)
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_read_and_hidden_may_have_one_name(kind):
+    layer = getattr(nn, kind)('d=2', 'd=2', over='t', dtype='f64')
+    layer.load_state_dict(layer.of_torch(torchs(kind)))
+    x = wave(3, 2)
+    assert np.array_equal(layer(fl.Tensor(x, 't d'))[0], filled(kind)(fl.Tensor(x, 't read'))[0])
+
+@pytest.mark.parametrize('options', [{}, dict(layers=2)])
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_sequence_in_pieces_is_the_whole(kind, options):
+    layer = getattr(nn, kind)('read=2', 'hidden=3', over='t', seed=1, dtype='f64', **options)
+    x = fl.Tensor(wave(2, 7, 2), 'batch t read', 'f64')
+    whole, last = layer(x)
+    state, seen = None, []
+    for start, n in ((0, 1), (1, 4), (5, 2)):
+        y, state = layer(x.narrow('t', start, n), state)
+        seen.append(y)
+    np.testing.assert_allclose(fl.concat(seen, 't').numpy(), whole.numpy(), atol=1e-14)
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_state_without_a_batch_serves_all(kind):
+    layer = filled(kind)
+    x, one = fl.Tensor(wave(4, 3, 2), 'batch t read'), fl.param(wave(2), 'hidden')
+    wide = fl.Tensor(np.tile(wave(2), (4, 1)), 'batch hidden')
+    state = lambda h: (h, h) if kind == 'LSTM' else h
+    y, _ = layer(x, state(one))
+    assert np.array_equal(y, layer(x, state(wide))[0])
+    y.sum().backward()
+    assert one.grad.shape == (2,) and one.grad.abs().sum().item() > 0
+
+REFUSED = {
+    'another axis': (TagError, lambda l, x: l(x, fl.zeros('speaker hidden', speaker=2, hidden=2, dtype='f64'))),
+    'no tensor': (TagError, lambda l, x: l(x, 3.)),
+    'another size': (FucinaError, lambda l, x: l(x, fl.zeros('hidden', hidden=3, dtype='f64'))),
+    'no time': (TagError, lambda l, x: l(x.rename(t='time'))),
+    'nothing to read': (TagError, lambda l, x: l(x.rename(read='word')))}
+
+@pytest.mark.parametrize('why', REFUSED)
+def test_what_does_not_fit_is_refused_with_the_path(why):
+    class Model(nn.Module):
+        def __init__(self): self.reader = filled('RNN')
+        def forward(self, x): return REFUSED[why][1](self.reader, x)
+    with pytest.raises(REFUSED[why][0]) as e: Model()(fl.Tensor(wave(3, 2), 't read', 'f64'))
+    assert e.value.where.startswith('Model.reader')
+
+def test_states_of_the_wrong_number_are_refused():
+    x = fl.Tensor(wave(3, 2), 't read', 'f64')
+    h = fl.zeros('hidden', hidden=2, dtype='f64')
+    with pytest.raises(OptionError, match='two tensors'): filled('LSTM')(x, h)
+    two = nn.GRU('read=2', 'hidden=2', over='t', layers=2, dtype='f64')
+    with pytest.raises(OptionError, match='2 cells'): two(x, h)
+
+@pytest.mark.parametrize('options', [dict(layers=0), dict(layers=1.5), dict(dropout=.5)])
+def test_options_that_do_not_exist_are_refused(options):
+    with pytest.raises((FucinaError, TypeError)): nn.LSTM('read=2', 'hidden=2', **options)
+
+
+# ---- gradients through time
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_gradients_against_finite_differences(kind, backend):
+    layer, x = filled(kind), fl.param(wave(2, 3, 2), 'batch t read')
+    assert gradcheck(lambda x, *_: layer(x)[0], x, *layer.parameters())
+
+@pytest.mark.parametrize('tags', ['batch t gate hidden', 't gate hidden', 't a b gate hidden', 'a t b gate hidden'])
+def test_the_loop_of_an_lstm_in_one_node_is_the_loop_of_nodes(tags, backend):
+    cell = nn.LSTMCell('read=3', 'hidden=2', seed=1, dtype='f64')
+    sizes = dict(batch=2, t=4, a=2, b=3, gate=4, hidden=2)
+    shape = [sizes[t] for t in tags.split()]
+    found = []
+    for run in (cell.loop, lambda *a: step_by_step(cell, *a)):
+        for p in cell.parameters(): p.zero_grad()
+        z = fl.param(wave(*shape), tags)
+        state = [fl.param(wave(*[n for t, n in zip(tags.split(), shape) if t not in ('t', 'gate')], k=k),
+                          [t for t in tags.split() if t not in ('t', 'gate')]) for k in (.3, .4)]
+        y, (h, c) = run(z, 't', tuple(state))
+        (y.square().sum() + (h * c).sum()).backward()
+        found.append([t.numpy() for t in (y, h, c, z.grad, state[0].grad, state[1].grad, cell.h.weight.grad)])
+    for a, b in zip(*found): np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
+
+def test_another_layer_in_the_place_of_the_cells_own_is_asked():
+    class Twice(nn.Module):
+        def __init__(self, inner): self.inner = inner
+        def forward(self, h): return self.inner(h) * 2
+    layer, doubled = filled('LSTM'), filled('LSTM')
+    doubled.cells[0].h = Twice(doubled.cells[0].h)
+    layer.cells[0].h.weight.data[...] *= 2
+    x = fl.Tensor(wave(3, 2), 't read', 'f64')
+    np.testing.assert_allclose(doubled(x)[0].numpy(), layer(x)[0].numpy(), rtol=1e-12)
+
+def test_a_long_sequence_takes_no_deep_stack():
+    layer = nn.RNN('read=1', 'hidden=1', over='t', seed=0)
+    x = fl.param(np.full((3000, 1), .01, 'f4'), 't read')
+    layer(x)[0].sum().backward()
+    assert np.isfinite(x.grad.numpy()).all()
+
+def test_the_gradient_of_the_lstm_loop():
+    draw = lambda tags, *shape, k: fl.param(wave(*shape, k=k), tags)
+    assert gradcheck(lambda *a: lstm_loop(*a, 't'), draw('b t gate hidden', 2, 3, 4, 2, k=1.),
+                     draw('hidden_in gate hidden', 2, 4, 2, k=.7), *[draw('b hidden', 2, 2, k=k) for k in (.3, .4)])
+
+
+# ---- first values
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_first_values_belong_to_the_seed(kind):
+    make = lambda seed: getattr(nn, kind)('read=3', 'hidden=4', layers=2, seed=seed)
+    a, b, c = (make(seed).state_dict() for seed in (1, 1, 2))
+    assert all(np.array_equal(a[n], b[n]) for n in a) and not all(np.array_equal(a[n], c[n]) for n in a)
+    weights = [v.ravel()[:3].tobytes() for n, v in a.items() if 'weight' in n]
+    assert len(set(weights)) == len(weights)
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_states_are_saved_and_read(kind):
+    a, b = (getattr(nn, kind)('read=3', 'hidden=4', over='t', seed=s) for s in (1, 2))
+    b.load_state_dict(a.state_dict())
+    x = fl.Tensor(wave(3, 3), 't read', 'f32')
+    assert np.array_equal(a(x)[0], b(x)[0])
