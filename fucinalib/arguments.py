@@ -8,12 +8,12 @@ from keyword import iskeyword
 from math import isfinite, prod
 import numpy as np
 from .errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError,
-                     ShapeMismatch, TagError, UnsupportedView, brief, did_you_mean, fault)
+                     ShapeMismatch, TagError, UnsupportedView, brief, did_you_mean, fault, some)
 from .incoming import refuse_huge
 from .tags import align, axis_of, by_word, locate, name_of, parse, renaming
 from .tensor import Tensor, ingest
 
-__all__ = ['as_whole', 'made_whole', 'nothing_between', 'some', 'new_sizes', 'read_sizes', 'factor_sizes',
+__all__ = ['as_whole', 'made_whole', 'nothing_between', 'new_sizes', 'read_sizes', 'factor_sizes',
            'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where',
            'read_index', 'read_span',
            'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels',
@@ -54,11 +54,6 @@ def nothing_between(low, high, dtype):
 
 # ---- sizes
 def say_sizes(sizes, between=' '): return between.join(f'{t}={n}' for t, n in sizes.items())
-
-
-def some(n, word):
-    "How many there are of something, in words."
-    return f'{n} {word}' if n == 1 else f'{n} {word}s'
 
 
 def new_sizes(tags,        # names of the axes of a tensor to be made: 'row col'

@@ -4,12 +4,12 @@ A name that is in no table gets the nearest spelling there is, if it is near eno
 """
 from difflib import get_close_matches
 import numpy as np
-from .errors import DTypeError, InvalidShape, OptionError, UnknownName, brief, fault
+from .errors import DTypeError, InvalidShape, NoFirstAxis, OptionError, UnknownName, brief, fault
 from .positions import axes_asked, example
 
-__all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG',
-           'Count', 'LAYER_NAMES', 'of_tensor', 'of_layer', 'no_method', 'no_setting', 'taken_apart', 'given_along',
-           'not_numpys', 'of_module', 'of_package', 'nearest']
+__all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG', 'Count', 'LAYER_NAMES',
+           'of_tensor', 'of_layer', 'no_method', 'no_setting', 'no_walk', 'no_length', 'several_values',
+           'taken_apart', 'given_along', 'not_numpys', 'of_module', 'of_package', 'nearest']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -266,6 +266,24 @@ def no_setting(x, value):
     ways += [f'other sizes: {shown}' for shown in [example('reshape', x)] if shown and not ways]
     raise fault(UnknownName, 'shape, sizes, ndim, numel and dtype of a tensor are read off its values', x=x,
                 help='; '.join(ways) or "x.insert_axis('new')")
+
+
+# ---- what lists and numbers can do
+def no_walk(x):
+    "The error for a tensor taken for a list."
+    help = f'x.unbind({x.tags[0]!r}), or x.numpy() where a list is wanted' if x.tags else 'x.item()'
+    return fault(NoFirstAxis, 'a tensor has no first axis to walk along', x=x, help=help)
+
+
+def no_length(x):
+    "The error for len(x)."
+    help = f'x.size({x.tags[0]!r}), or x.numpy() where a list is wanted' if x.tags else 'x.numel'
+    return fault(NoFirstAxis, 'a tensor has one size per axis', x=x, help=help)
+
+
+def several_values(x, what, help):
+    "The error for what only a single value has."
+    return fault(InvalidShape, f'{what} of several values', x=x, help=help)
 
 
 def taken_apart(x):

@@ -196,6 +196,11 @@ def cells(value):
     return [brief(value, 60)]
 
 
+def some(n, word):
+    "How many there are of something, in words."
+    return f'{n} {word}' if n == 1 else f'{n} {word}s'
+
+
 def brief(value, most=40):
     "A value in a message: itself if that is short, else its type."
     try: text = repr(value)

@@ -16,7 +16,7 @@ from .autograd import (NOTHING, Node, Op, Pass, caller, enable_grad, mode, no_gr
 from .errors import GradError, OptionError, fault
 from .hooks import announce, watched, watching
 from .kernels.discovery import SameBackend
-from .owed import block_differs, block_failed, check_nudges, no_graph, slope_fault
+from .owed import block_differs, block_failed, check_nudges, no_graph, not_one_tensor, slope_fault
 from .tensor import Tensor, compact, param, patch, wrap
 from .written import clock
 
@@ -195,8 +195,7 @@ def _run_block(fn, inputs, around):
         for block in around: stack.enter_context(block)
         y = fn(*inputs)
     if isinstance(y, Tensor): return y
-    raise fault(GradError, 'checkpoint: the block must return one tensor', result=y,
-                help='make it two blocks, or stack the results')
+    raise not_one_tensor(y)
 
 # %% ../nbs/03a_gradients.ipynb #11ff90d4
 surroundings = [SameBackend]

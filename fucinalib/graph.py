@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 from . import show
 from .autograd import SMALL, reach
-from .errors import OptionError, did_you_mean, fault
+from .errors import OptionError, did_you_mean, fault, some
 from .hooks import Watcher
 from .modes import BareBlock
 from .picture import CARD, COLD, COLD_CARD, FAINT, INK, LINE, PAGE, PAPER, WARM, WARM_CARD
@@ -417,7 +417,7 @@ def draw(d):
     if max(d.far.values(), default=0) > 1.25 * PAGE: d.picture.graph_attr['rankdir'] = 'TB'
     if (words := totals(d)):
         d.picture.attr(label=f'<{note(", ".join(words))}>', labelloc='b', **{'class': 'totals'})
-    d.picture.told = f'picture of {len(d.steps)} operation{"s" * (len(d.steps) != 1)}'
+    d.picture.told = f'picture of {some(len(d.steps), "operation")}'
     return d.picture
 
 def totals(d):

@@ -5,7 +5,7 @@ it refuses: where a list is ragged, which value a type does not hold, what an ar
 """
 import numpy as np
 from .dtypes import by_np, f32, rounded
-from .errors import DTypeError, InvalidShape, fault
+from .errors import DTypeError, InvalidShape, fault, some
 from .tags import MAX_RANK
 
 __all__ = ['read_values', 'without_subclass', 'native', 'refuse_huge', 'refuse_complex',
@@ -51,11 +51,12 @@ def _find_ragged(data, path='', like=None):
     if like is None: like = data
     for i, d in enumerate(data):
         n, m = [len(v) if isinstance(v, (list, tuple)) else None for v in (d, data[0] if i else like[0])]
-        if n != m: return f'[{path}{i}] has {_some(n)} where [{path if i else "0, " * path.count(",")}0] has {_some(m)}'
+        if n != m:
+            return f'[{path}{i}] has {_values(n)} where [{path if i else "0, " * path.count(",")}0] has {_values(m)}'
     return next((spot for i, d in enumerate(data) if (spot := _find_ragged(d, f'{path}{i}, ', like[0]))), None)
 
 
-def _some(n): return 'a single value' if n is None else f'{n} value{"s" * (n != 1)}'
+def _values(n): return 'a single value' if n is None else some(n, 'value')
 
 
 def without_subclass(a):
@@ -117,5 +118,5 @@ def rank_fault(a, tags):
     more = [t for t in ('row', 'col', 'depth', 'a', 'b', 'c', 'd', 'e') if t not in tags]
     names = ' '.join([*tags, *more][:n])
     help = f'name every axis: Tensor(data, {names!r})' if n else 'a single number has no axes: Tensor(data)'
-    return fault(InvalidShape, f'{n} {"axis" if n == 1 else "axes"} but {m} {"tag" if m == 1 else "tags"}',
+    return fault(InvalidShape, f'{n} {"axis" if n == 1 else "axes"} but {some(m, "tag")}',
                  data=a, tags=' '.join(tags), help=help)

@@ -9,7 +9,7 @@ import numpy as np
 from .dtypes import by_np
 from .errors import (BackwardAlreadyRun, DTypeError, GradError, GradientMismatch, GradientShapeMismatch, InvalidShape,
                      MissingBackwardGradient, NoGradientGraph, OptionError, TagError, brief,
-                     did_you_mean, fault)
+                     did_you_mean, fault, some)
 from .elsewhere import taken_apart
 from .tags import parse
 from .tensor import Tensor
@@ -18,7 +18,7 @@ from .written import changed
 __all__ = ['check_family', 'check_making', 'check_tags', 'check_rules', 'check_joint', 'check_share',
            'rule_failed', 'place_fault', 'hand_on',
            'no_way_back', 'spent_fault', 'misshapen', 'with_article', 'check_nudges', 'no_graph', 'slope_fault',
-           'block_failed', 'block_differs']
+           'not_one_tensor', 'block_failed', 'block_differs']
 
 
 def with_article(value):
@@ -103,12 +103,12 @@ def check_rules(o, rules, n):
     "The rules of an operation with `n` operands, if there is one for each, or one for all."
     if isinstance(rules, list): rules = tuple(rules)
     if callable(rules) and not isinstance(rules, type): return rules
-    rule, operand = [f'{n} {w}{"s" * (n != 1)}' for w in ('gradient', 'operand')]
+    rule, operand = some(n, 'gradient'), some(n, 'operand')
     help = f'return a tuple of {n}: a rule for each operand, None for no gradient; or one function that returns {rule}'
     if not isinstance(rules, tuple):
         raise fault(GradError, f'{o.name} returned {with_article(rules)} where its gradient rules belong', help=help)
     if len(rules) != n:
-        raise fault(GradError, f'{o.name} gave {len(rules)} rule{"s" * (len(rules) != 1)} for {operand}', help=help)
+        raise fault(GradError, f'{o.name} gave {some(len(rules), "rule")} for {operand}', help=help)
     odd = [r for r in rules if r is not None and not callable(r)]
     if odd: raise fault(GradError, f'{o.name} gave {with_article(odd[0])} where a gradient rule belongs', help=help)
     return rules
@@ -127,10 +127,10 @@ def check_joint(node, found):
     n = len(node.parents)
     if isinstance(found, (tuple, list)) and len(found) == n: return found
     many = isinstance(found, (tuple, list))
-    said = f'{len(found)} gradient{"s" * (len(found) != 1)}' if many else with_article(found)
+    said = some(len(found), 'gradient') if many else with_article(found)
     help = f'return a tuple of {n}: a gradient for each operand, None for a constant'
     if n == 1 and not many: help = f'{node.op.name} has one rule: return it in a tuple, (rule,)'
-    raise fault(GradError, f'the gradient rule of {node.op.name} gave {said} for {n} operand{"s" * (n != 1)}',
+    raise fault(GradError, f'the gradient rule of {node.op.name} gave {said} for {some(n, "operand")}',
                 result=node, help=help)
 
 
@@ -211,6 +211,12 @@ def slope_fault(k, leaf, at, rule, slope):
     said = f'the rule says {rule:.6g}, differences say {slope:.6g}'
     return fault(GradientMismatch, f'gradcheck: input {k} at {where}: {said}', input=leaf,
                  help='if the function has a kink there, check it elsewhere')
+
+
+def not_one_tensor(y):
+    "The error for a block of `checkpoint` that returns something else."
+    return fault(GradError, 'checkpoint: the block must return one tensor', result=y,
+                 help='make it two blocks, or stack the results')
 
 
 def block_failed(fn, error):

@@ -10,7 +10,8 @@ import numpy as np
 from . import show
 from .dtypes import as_dtype, by_np, dtype_of
 from .elsewhere import LOOKS, REFLECTED, Count
-from .elsewhere import given_along, no_method, no_setting, not_numpys
+from .elsewhere import given_along, no_length, no_method, no_setting, no_walk, not_numpys
+from .elsewhere import several_values
 from .errors import DTypeError, InvalidShape, NoFirstAxis, fault, named
 from .incoming import converted, filled, native, rank_fault, read_values, without_subclass
 from .tags import axis_of, parse
@@ -155,8 +156,7 @@ def _plain(a):
 def item(self:Tensor):
     "The one value as a Python number. InvalidShape if there are several."
     if self.data.size == 1: return self.data.item()
-    raise fault(InvalidShape, 'item of several values', x=self,
-                help='reduce first, e.g. x.sum().item(), or take x.tolist()')
+    raise several_values(self, 'item', 'reduce first, e.g. x.sum().item(), or take x.tolist()')
 
 # %% ../nbs/02_tensor.ipynb #c15b78eb
 @patch
@@ -182,21 +182,15 @@ def __index__(self:Tensor):
 @patch
 def __bool__(self:Tensor):
     if self.data.size == 1: return bool(self.data.item())
-    raise fault(InvalidShape, 'the truth of several values', x=self, help='x.any() or x.all()')
+    raise several_values(self, 'the truth', 'x.any() or x.all()')
 
 # %% ../nbs/02_tensor.ipynb #cfd26375
 @patch
-def __iter__(self:Tensor):
-    help = 'x.item()'
-    if self.tags: help = f'x.unbind({self.tags[0]!r}), or x.numpy() where a list is wanted'
-    raise fault(NoFirstAxis, 'a tensor has no first axis to walk along', x=self, help=help)
+def __iter__(self:Tensor): raise no_walk(self)
 
 # %% ../nbs/02_tensor.ipynb #bc35cea4
 @patch
-def __len__(self:Tensor):
-    help = 'x.numel'
-    if self.tags: help = f'x.size({self.tags[0]!r}), or x.numpy() where a list is wanted'
-    raise fault(NoFirstAxis, 'a tensor has one size per axis', x=self, help=help)
+def __len__(self:Tensor): raise no_length(self)
 
 # %% ../nbs/02_tensor.ipynb #4be09a16
 def compact(a):

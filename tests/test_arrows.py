@@ -11,7 +11,7 @@ ROOT = HOME.parent
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
 ORDER = """_before_numpy colors errors misnamed positions elsewhere modes tags dtypes incoming show kernels
            formats block_arithmetic tensor arguments misuse hooks operands written owed widening autograd gradients
-           checks picture graph
+           checks unfit picture graph
            contraction_trace
            ops facts registry_table
            nn optim data knn train evolution lora recording profiling

@@ -21,11 +21,6 @@ MOST = dict(
 )
 PRESENT = dict(
     share={
-        'gradients': 16,
-        'ops.blocks': 32,
-        'ops.construction': 17,
-        'ops.rotary': 21,
-        'tensor': 20,
     },
     long={
     },

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 import numpy as np
 from .. import show
+from ..errors import some
 from ..tensor import Tensor
 
 __all__ = ['Fault', 'differ', 'describe', 'kind']
@@ -68,7 +69,7 @@ def _holds_numbers(v):
     "Whether a list has only numbers, or lists of them: then an array of the same says it as well."
     return all(kind(e) in ('number', 'bool') or kind(e) == 'list' and _holds_numbers(e) for e in v)
 
-def _say_lengths(n, asked): return f'{n} value{"s" * (n != 1)}, asked for {asked}'
+def _say_lengths(n, asked): return f'{some(n, "value")}, asked for {asked}'
 
 def _say_count(yours, right):
     "That several values were asked for and one came, or the other way round; '' if that is not what is wrong."

@@ -12,13 +12,10 @@ from math import prod
 import numpy as np
 from .. import kernels, show
 from ..arguments import as_whole, read_index, read_sizes
-from ..checks import agrees, axes, matches, no_gradient, one_of, rank, real
-from ..checks import shown, single, vector
+from ..checks import agrees, axes, matches, no_gradient, one_of, rank, real, vector
 from ..dtypes import as_dtype
-from ..errors import DTypeError, EmptySelection, IndexOutOfBounds, InvalidDataLength
-from ..errors import GradientCastUnsupported, GradientQuantizedMatmulUnsupported, NonFiniteValue
-from ..errors import InvalidShape, OptionError, TagError, UnknownName, UnsupportedView
-from ..errors import brief, closest, did_you_mean, fault, named
+from ..errors import GradientCastUnsupported, GradientQuantizedMatmulUnsupported
+from ..errors import InvalidShape, TagError, fault, named
 from ..block_arithmetic import multiply, pack_planes, packed_product, tiled_back, unpack_rows
 from ..formats import BlockFormat, formats
 from .contraction import dot
@@ -27,8 +24,12 @@ from .numbers import converts_to
 from .packed import PackedWeight
 from .unary import gelu
 from ..show import STYLE, chip
-from ..tags import axis_of, locate, parse, replaced, renaming
+from ..tags import axis_of, parse, replaced
 from ..tensor import Tensor, ingest, wrap
+from ..unfit import check_storable, check_format, check_layout, check_parts, check_product
+from ..unfit import check_quant, check_chosen, check_scales, check_weight, in_blocks, no_arithmetic_of
+from ..unfit import no_bytes, no_gate, not_axes, not_blocks, not_of_blocks, not_whole, not_within
+from ..unfit import other_bytes, rounds_twice, two_at_once
 
 # %% ../../nbs/25a_blocks.ipynb #618e1cff
 class BlockTensor:
@@ -44,9 +45,7 @@ class BlockTensor:
                  shape=None,  # logical sizes, where `blocks` is flat
                 ):
         f, self.tags = as_dtype(dtype), parse(tags)
-        if not f.is_blocks:
-            help = f'Tensor(data, tags) holds {f}; ' + did_you_mean(f, formats, 'block formats:')
-            raise fault(DTypeError, f'{f} is not a block format', help=help)
+        if not f.is_blocks: raise not_blocks(f, formats)
         self.dtype, self.activation = f, f.activation
         self.blocks = _blocks_in(_bytes_of(blocks, f), f, self.tags, shape)
 
@@ -65,16 +64,13 @@ def _bytes_of(blocks, f):
     if isinstance(blocks, (bytes, bytearray, memoryview)): return np.frombuffer(blocks, np.uint8)
     b = ingest(blocks)
     if b.dtype.itemsize == 1 and b.dtype.kind in 'iu': return b.view(np.uint8)
-    help = f'Tensor(data, tags).to({str(f)!r}) turns numbers into blocks'
-    raise fault(DTypeError, f'blocks are bytes, these are {b.dtype}', blocks=b, help=help)
+    raise no_bytes(b, f)
 
 # %% ../../nbs/25a_blocks.ipynb #5f0a3426
 def _count_blocks(n, f):
     "How many blocks of the format n numbers are."
     if n % f.elems == 0: return n // f.elems
-    help = f'the last axis is a multiple of {f.elems}; 32 is the least: q8_0, q5_0, q4_0'
-    head = f'{n} numbers are not a whole number of {f} blocks'
-    raise fault(InvalidShape, head, help)
+    raise not_whole(n, f)
 
 # %% ../../nbs/25a_blocks.ipynb #74a3468b
 def _blocks_in(b, f, tags, shape):
@@ -84,15 +80,10 @@ def _blocks_in(b, f, tags, shape):
         sizes = [as_whole(n, t, 1, InvalidShape) for n, t in zip(read_sizes(tags, shape, {}), tags)]
         want = *sizes[:-1], _count_blocks(sizes[-1], f), f.bytes
         if b.size == prod(want): return b.reshape(want)
-        help = f'a block of {f} has {f.elems} numbers in {f.bytes} bytes'
-        made = brief(tuple(sizes), 60)
-        head = f'{brief(prod(want))} bytes of {f} make sizes {made}, {b.size} were given'
-        raise fault(InvalidDataLength, head, help)
+        raise other_bytes(b, f, want, sizes)
     if b.ndim == ndim > 0 and b.shape[-1] % f.bytes == 0: b = b.reshape(*b.shape[:-1], -1, f.bytes)
     if ndim and b.ndim == ndim + 1 and b.shape[-1] == f.bytes and 0 not in b.shape: return b
-    help = f'the last axis of the bytes is a block, {f.bytes} bytes, or a row of blocks; or give shape='
-    head = f'these bytes are not {ndim} axes of {f} blocks'
-    raise fault(InvalidShape, head, blocks=b, help=help)
+    raise not_axes(b, f, ndim)
 
 # %% ../../nbs/25a_blocks.ipynb #579e7c9d
 def _patch_blocks(fn):
@@ -136,22 +127,15 @@ def dequantize(self:BlockTensor):
 def to(self:BlockTensor, dtype):
     "dequantize() for 'f32'; nothing else, since any other cast would round twice."
     if as_dtype(dtype) == 'f32': return self.dequantize()
-    kind = repr(str(dtype))
-    raise fault(DTypeError, f'{kind} of {self.dtype} blocks', help=f"q.to('f32').to({kind})")
+    raise rounds_twice(self, dtype)
 
 # %% ../../nbs/25a_blocks.ipynb #dd9cbe9d
 def _write_pieces(f, a):
     "f.write in pieces that stay in cache, unless a scale is beyond what it is stored in."
     out, step = np.empty((len(a), f.bytes), np.uint8), max(1, (1 << 18) // f.elems)
     for i in range(0, len(a), step): out[i:i + step] = f.write(a[i:i + step])
-    far, help = np.abs(a).max(), 'scale the values down, and the result of the product up'
-    sums = np.ascontiguousarray(out[:, 2:4]).view('<f2') if f == 'q8_1' else 0
-    if not np.isfinite(sums).all():
-        head = f'the sum of a block whose largest value is {far:.3g} is beyond the range of f16'
-        raise fault(NonFiniteValue, head, help)
-    if far <= 60000 or f == 'q8_k' or far <= 1e9 and np.isfinite(f.floats(out)).all(): return out
-    head = f'a value of {far:.3g} needs a scale beyond the range of f16'
-    raise fault(NonFiniteValue, head, help)
+    check_scales(f, a, out)
+    return out
 
 # %% ../../nbs/25a_blocks.ipynb #6eff9ec3
 @converts_to(BlockFormat)
@@ -160,37 +144,24 @@ def _quantize(self, x):
     no_gradient('x', x, f'x.detach().to({str(self)!r})', GradientCastUnsupported)
     again = f"x.to('f32').to({str(self)!r}) makes blocks of them"
     if not x.dtype.is_float: real('x', again).ask(dict(x=x))
-    if self.write is None:
-        help = 'these can: ' + ' '.join(n for n, f in formats.items() if f.write)
-        raise fault(DTypeError, f'{self} can be read but not written here', help=help)
+    check_format(self, formats)
     hint = f'blocks hold {self.elems} numbers'
     if not x.ndim: rank('x', 1, 'd', 8, InvalidShape, hint).ask(dict(x=x))
     shape = *x.shape[:-1], _count_blocks(x.shape[-1], self), self.bytes
     a = np.ascontiguousarray(x.data, 'f4').reshape(-1, self.elems)
-    if not np.isfinite(a).all():
-        help = 'clean the values first, e.g. x.where(x.isfinite(), 0.)'
-        raise fault(NonFiniteValue, 'NaN or inf cannot be stored in blocks', help=help)
+    check_storable(a)
     return BlockTensor(_write_pieces(self, a).reshape(shape), self, x.tags)
 
 # %% ../../nbs/25a_blocks.ipynb #eadb1b05
-def _no_arithmetic(self, name):
-    "The error for what numbers in blocks cannot do."
-    help = "q.to('f32') unpacks them; blocks can be multiplied by: x.dot(q, tag)"
-    return fault(DTypeError, f'{name} of {self.dtype} blocks', q=self, help=help)
-
 def _missing_name(self, name):
     "DTypeError for what tensors have and blocks have not, UnknownName for the rest."
-    if name.startswith('_'): raise AttributeError(name)
-    if hasattr(Tensor, name): raise _no_arithmetic(self, name)
-    near = closest(name, [n for n in dir(BlockTensor) if not n.startswith('_')])
-    help = f'did you mean {near}?' if near else "x.to('f32') has all of a tensor"
-    raise fault(UnknownName, f'a block tensor has no {name!r}', x=self, help=help)
+    raise not_of_blocks(self, name)
 
 BlockTensor.__getattr__ = _missing_name
 
 # %% ../../nbs/25a_blocks.ipynb #f6776f39
 def _refuse_operator(name, word):
-    def method(self, *_, **__): raise _no_arithmetic(self, word)
+    def method(self, *_, **__): raise no_arithmetic_of(self, word)
     setattr(BlockTensor, f'__{name}__', method)
 
 _words = dict(truediv='div', floordiv='div_floor', array='an array', iter='iteration')
@@ -207,18 +178,8 @@ def index_select(self:BlockTensor,
                  out=None,  # name of the axis in the result; None keeps it
                 ):
     "The chosen rows, unpacked: an f32 tensor."
-    if self.ndim != 2 or locate(self, tag) != (0,):
-        help = f'the first axis is {self.tags[0]!r}'
-        if self.ndim != 2: help = 'q.select(...) or q.narrow(...) until two axes are left'
-        raise fault(TagError, f'over {tag!r} takes the first of two axes', help=help)
-    at, n = indices.data if isinstance(indices, Tensor) else ingest(indices), self.shape[0]
-    if at.dtype.kind not in 'iu' or at.ndim != 1:
-        kind = InvalidShape if at.dtype.kind in 'iu' or not at.size else DTypeError
-        raise fault(kind, 'takes one row of whole numbers', indices=at, help='e.g. [0, 3, 3]')
-    bad = at[(at < 0) | (at >= n)]
-    if bad.size:
-        head = f'over {tag!r}: {bad[0]} of {n}'
-        raise fault(IndexOutOfBounds, head, help=f'0 to {n - 1}')
+    at = indices.data if isinstance(indices, Tensor) else ingest(indices)
+    check_chosen(self, tag, at)
     tags = self.tags if out is None else replaced(self, tag, out)
     return wrap(_floats_of(self, self.blocks[at]).reshape(len(at), -1), tags)
 
@@ -227,7 +188,7 @@ def _outer_axis(q, tag):
     "Position of an axis that is not cut into blocks."
     i = axis_of(q, tag)
     if i < q.ndim - 1: return i
-    raise fault(TagError, f'over {tag!r}: that axis is cut into blocks', q=q, help="q.to('f32') first")
+    raise in_blocks(q, tag)
 
 def _view(q, blocks, tags):
     "Blocks of the same format, memory shared."
@@ -248,9 +209,7 @@ def narrow(self:BlockTensor, tag, start, length):
     i, start, length = _outer_axis(self, tag), as_whole(start, 'start'), as_whole(length, 'length')
     if 0 <= start < start + length <= self.shape[i]:
         return _view(self, self.blocks[(slice(None),) * i + (slice(start, start + length),)], self.tags)
-    help = f'{tag!r} has {self.shape[i]}'
-    head = f'of {tag!r} from {brief(start)}, {brief(length)} long'
-    raise fault(IndexOutOfBounds, head, help)
+    raise not_within(self, i, tag, start, length)
 
 @_patch_blocks
 def select(self:BlockTensor, **at):
@@ -267,13 +226,8 @@ def concat(tensors,  # block tensors of one format
            tag,      # the axis to join along, not the last
           )->BlockTensor:
     "Block tensors one after another along an axis; no number is unpacked."
-    if not isinstance(tensors, (list, tuple)):
-        head = f'takes a list of block tensors, and this is {shown(tensors)}'
-        raise fault(OptionError, head, help='concat([q, r], tag)')
-    if not tensors: raise fault(EmptySelection, 'of nothing', help='give at least one tensor')
+    check_parts(tensors, BlockTensor)
     first, parts = tensors[0], {f'q{k}': t for k, t in enumerate(tensors)}
-    if not all(isinstance(t, BlockTensor) and t.dtype == first.dtype for t in tensors):
-        raise fault(DTypeError, 'of different formats', help="unpack them first: q.to('f32')", **parts)
     for n in parts: axes(n, first.tags).ask(parts)
     i = _outer_axis(first, tag)
     for n in parts: agrees(n, 'q0', but=first.tags[i]).ask(parts)
@@ -285,7 +239,7 @@ BlockTensor.concat = staticmethod(named(concat))
 @_patch_blocks
 def dot_from(self:BlockTensor, x, joined, **options):
     "Array, tags and rules of x.dot(self, tag): what `dot` asks of its right operand."
-    _check_dot(self, x, joined, options)
+    check_product(self, x, joined, options)
     i, k, w = x.tags.index(joined[0]), self.shape[1], self.blocks.reshape(self.shape[0], -1)
     a = np.moveaxis(x.data, i, -1)
     free, f, tags = a.shape[:-1], self.dtype, tuple([t for t in x.tags if t != joined[0]])
@@ -294,29 +248,6 @@ def dot_from(self:BlockTensor, x, joined, **options):
         rows = tiled_back(f, w, g.reshape(-1, g.shape[-1]), k)
         return np.ascontiguousarray(np.moveaxis(rows.reshape(*free, k), -1, i))
     return y.reshape(*free, len(w)), tags + self.tags[:1], (rule, None)
-
-# %% ../../nbs/25a_blocks.ipynb #c6290e9d
-def _check_weight(q, instead):
-    if q.activation is not None: return
-    head = f'with {q.dtype} blocks: that is a format of activations, not of weights'
-    raise fault(DTypeError, head, w=q, help=instead)
-
-def _check_dot(q, x, joined, options):
-    "Whether q can stand on the right of x, over the axes `joined`."
-    if options:
-        head = f'with {next(iter(options))} takes a packed weight'
-        raise fault(OptionError, head, w=q, help='x.dot(w.pack(), tag, ...)')
-    _check_weight(q, "x.dot(w.to('f32'), tag)")
-    if q.ndim != 2 or q.tags[1:] != joined:
-        help = f'x.dot(w, {q.tags[-1]!r})' if q.ndim == 2 else 'w.select(...) until two axes are left'
-        head = f'over {" ".join(joined)!r}: blocks have two axes, and the last one is summed over'
-        raise fault(TagError, head, w=q, help=help)
-    i = axis_of(x, joined[0])
-    if q.tags[0] in x.tags:
-        head = f'with blocks has no batch axes, and {q.tags[0]!r} is in both'
-        raise fault(TagError, head, w=q, help=renaming('w', q.tags[0], q.tags[0] + '2'))
-    if x.shape[i] != q.shape[1]: agrees('w', of='x').ask(dict(x=x, w=q))
-    if x.data.dtype != 'f4': single('x').ask(dict(x=x, w=q))
 
 # %% ../../nbs/25a_blocks.ipynb #8b6a778a
 def _shared_axis(q, x):
@@ -367,15 +298,9 @@ def pack(self:BlockTensor,
         )->PackedWeight:
     "A copy of a weight of two axes with one byte per code, for fast products."
     rank('q', 2, 'out in', hint='a weight has two axes, rows first; q.select(...)').ask(dict(q=self))
-    _check_weight(self, "q.to('f32').pack()")
-    if not self.blocks.flags.c_contiguous:
-        help = 'BlockTensor(q.blocks.copy(), q.dtype, q.tags).pack()'
-        head = 'of blocks that lie scattered in memory'
-        raise fault(UnsupportedView, head, help)
+    check_weight(self, "q.to('f32').pack()")
     own = LAYOUTS.get(self.dtype)
-    if layout is own is None:
-        help = "q.pack('i8x4') unpacks any format to one byte per code"
-        raise fault(DTypeError, f'of {self.dtype}, which has no layout of its own', help=help)
+    check_layout(self, layout, own)
     known = [n for n in (own, 'i8x4') if n]
     if layout is not None: one_of('layout', known, f'{self.dtype} layout').ask(dict(layout=layout))
     code = pack_planes(self.dtype, self.blocks.reshape(self.shape[0], -1))
@@ -388,14 +313,11 @@ def _fused_rows(p, x, tag, rms_norm, gate):
     "The rows of x, normalised or gated as asked."
     if rms_norm is gate is None: return x.data
     if gate is None: return _normalised_rows(p, x, tag, rms_norm)
-    if rms_norm is not None:
-        help = 'one of them; do the other first'
-        raise fault(OptionError, 'with rms_norm and gate at once', w=p, help=help)
+    if rms_norm is not None: raise two_at_once(p)
     if type(gate) is str and gate == 'swiglu': return split_gated(x.detach(), gate, tag).data
     if isinstance(gate, tuple) and len(gate) == 2 and isinstance(gate[1], Tensor):
         if gate[0] == 'geglu_quant': return _gelu_gated(p, x, gate[1])
-    help = "'swiglu' (x holds gate and value side by side) or ('geglu_quant', gate)"
-    raise fault(OptionError, 'with an unknown gate', w=p, help=help)
+    raise no_gate(p)
 
 # %% ../../nbs/25a_blocks.ipynb #cd5a73d7
 def _normalised_rows(p, x, tag, rms_norm):
@@ -408,9 +330,7 @@ def _normalised_rows(p, x, tag, rms_norm):
 # %% ../../nbs/25a_blocks.ipynb #be7f5a58
 def _gelu_gated(p, x, gate):
     "x gelu(gate), the gelu by ggml's 16-bit table; for q8_0 weights."
-    if p.layout != 'q8_0x4':
-        head = f"with gate=('geglu_quant', ...) takes q8_0 weights, this one is {p.layout}"
-        raise fault(OptionError, head, w=p, help='gate first: x.gated(gate, "geglu"), then dot')
+    check_quant(p)
     if (gate.tags, gate.shape) != (x.tags, x.shape): matches('gate', of='x').ask(dict(x=x, gate=gate))
     p.refuse_graph(x=x, w=p, gate=gate)
     return x.data * gelu(gate.detach(), approximate='quant').data

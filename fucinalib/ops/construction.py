@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from math import ceil, isfinite
 import numpy as np
 from .. import kernels
-from ..arguments import as_whole, made_whole, nothing_between, new_sizes, some
+from ..arguments import as_whole, nothing_between, new_sizes
 from ..autograd import op
 from ..checks import no_gradient, number, whole
 from ..dtypes import F8, SHORT, as_dtype, rounded
@@ -25,6 +25,7 @@ from ..gradients import surroundings
 from ..kernels import random
 from ..tags import parse
 from ..tensor import Tensor, ingest
+from ..unfit import check_one_hot
 
 # %% ../../nbs/05_construction.ipynb #4940123e
 def _filled(tags, shape, value, dtype):
@@ -233,24 +234,10 @@ def one_hot(indices,      # whole numbers below depth: a tensor, or an array or 
     a, names = indices, parse(tags)
     if isinstance(indices, Tensor): a, names = indices.data, parse(indices.tags + names)
     a = ingest(a)
-    _check_indices(a, names, depth, indices)
+    check_one_hot(a, names, depth, indices)
     y = np.zeros((a.size, depth), as_dtype(dtype).np)
     y[np.arange(a.size), a.reshape(-1)] = 1
     return y.reshape(*a.shape, depth), names, None
-
-def _check_indices(a, names, depth, given):
-    "Refuse an array that is no index for each axis but the last of `names`."
-    if a.dtype.kind not in 'iu':
-        raise fault(DTypeError, 'an index is a whole number', made_whole('indices', given), indices=a)
-    if a.ndim != len(names) - 1:
-        help = "one_hot([2, 0], 'item class', 3), or one_hot(tensor, 'class', 3)"
-        raise fault(InvalidShape, f'of indices with {a.ndim} axes: {some(len(names), "tag")}', help,
-                    indices=a, tags=' '.join(names))
-    least, most = a.min(), a.max()
-    if least < 0 or most >= depth:
-        wrong = least if least < 0 else most
-        raise fault(IndexOutOfBounds, f'index {wrong}, and {names[-1]!r} has {depth}',
-                    help=f'indices run from 0 to {depth - 1}')
 
 # %% ../../nbs/05_construction.ipynb #9e3991d6
 def at(seed,   # a whole number, taken modulo 2**64

@@ -13,12 +13,15 @@ from numbers import Real
 import numpy as np
 from .. import kernels
 from ..autograd import op
-from ..checks import axis, constant, flag, is_whole, no_gradient, number, one_of, real, shown
+from ..checks import axis, constant, flag, no_gradient, number, one_of, real
 from ..errors import DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError
-from ..errors import ShapeMismatch, TagError, brief, fault, named
+from ..errors import ShapeMismatch, TagError, named
 from ..incoming import refuse_complex
 from ..tags import axis_of
 from ..tensor import Tensor, wrap
+from ..unfit import check_count, check_factors, check_pairs, check_positions, check_speeds
+from ..unfit import no_numbers, no_source, not_as_many, not_in_range, not_in_table
+from ..unfit import not_per_pair, not_per_position, not_places, not_so_many
 
 # %% ../../nbs/21_rotary.ipynb #dc38dc8d
 @dataclass(frozen=True)
@@ -29,8 +32,7 @@ class AxisRange:
     @named
     def __post_init__(self):
         for name, n in (('length', self.length), ('origin', self.origin)):
-            if not is_whole(n) or name == 'length' and n < 0:
-                raise fault(InvalidShape, f'{name} is {shown(n)}', help='whole numbers, length from 0')
+            check_count(name, n)
             object.__setattr__(self, name, int(n))
 
     def at(self, i): "The position of entry i, unchecked."; return self.origin + i
@@ -45,13 +47,12 @@ class AxisRange:
     def narrowed(self, start, length):
         "A part, which keeps its positions. IndexOutOfBounds beyond the range."
         if 0 <= start and start + length <= self.length: return AxisRange(length, self.origin + start)
-        raise fault(IndexOutOfBounds, f'{start} to {start + length}', range=self, help='count from 0')
+        raise not_in_range(self, start, length)
 
     @named
     def write_into(self, out):
         "Fill an array with the positions. InvalidDataLength if it has another length."
-        if len(out) != self.length:
-            raise fault(InvalidDataLength, f'{len(out)} places', help=f'np.empty({self.length}, "i8")')
+        if len(out) != self.length: raise not_places(out, self.length)
         out[...] = self.positions()
         return out
 
@@ -60,9 +61,7 @@ def _array(a, dtype=None, name='positions'):
     "The values as an array of one's own. DTypeError for what holds no numbers."
     values = a.data if isinstance(a, Tensor) else a
     try: y = np.array(values, None if np.asarray(values).dtype.kind == 'c' else dtype)
-    except (TypeError, ValueError, OverflowError):
-        help = 'a list, an array or a tensor of numbers'
-        raise fault(DTypeError, f'{name} is {shown(a)}', help=help) from None
+    except (TypeError, ValueError, OverflowError): raise no_numbers(a, name) from None
     refuse_complex(y, name)
     return y
 
@@ -70,28 +69,21 @@ def _array(a, dtype=None, name='positions'):
 def _numbered(positions):
     "Positions as an i64 array of one axis."
     a = positions.positions() if isinstance(positions, AxisRange) else _array(positions)
-    if a.ndim != 1 or not a.size:
-        help = 'a list of at least one position'
-        if a.dtype.kind in 'iu' and not a.ndim: help = f'AxisRange({a}) counts from 0; [{a}] is one'
-        raise fault(InvalidShape, f'positions of shape {a.shape}', help=help)
-    if a.dtype.kind in 'iu': return a.astype('i8', copy=False)
-    raise fault(DTypeError, f'positions are {a.dtype}', help='whole numbers; they may be negative')
+    check_positions(a)
+    return a.astype('i8', copy=False)
 
 # %% ../../nbs/21_rotary.ipynb #3dae03f7
 def _even(dim):
     "The number of features that turn. InvalidShape unless they form pairs."
-    if is_whole(dim) and dim >= 2**60:
-        raise fault(InvalidShape, f'dim is {brief(dim)}', help='too many')
-    if is_whole(dim) and dim > 1 and not dim % 2: return int(dim)
-    raise fault(InvalidShape, f'{shown(dim)} features do not form pairs', help='an even number of them')
+    check_pairs(dim)
+    return int(dim)
 
 # %% ../../nbs/21_rotary.ipynb #a10047f6
 def _per_pair(values, name, count, dtype):
     "One number per pair as an array. ShapeMismatch if there are more or less."
     with np.errstate(over='ignore'): a = _array(values, dtype, name)
     if a.ndim == 1 and count in (None, len(a)): return a
-    help = f'one number per pair: {count or "dim / 2"} of them'
-    raise fault(ShapeMismatch, f'{name} of shape {a.shape}', help=help)
+    raise not_per_pair(a, name, count)
 
 # %% ../../nbs/21_rotary.ipynb #0ed2261d
 class RopeTable:
@@ -103,8 +95,7 @@ class RopeTable:
         for name, values in (('sin', sin), ('cos', cos)):
             no_gradient(name, values, f'{name}.detach() is a constant')
             a, size = _array(values, 'f4', name), (len(self), self.dim // 2)
-            help = f'one row per position, one column per pair: {size}'
-            if a.shape != size: raise fault(ShapeMismatch, f'{name} has the shape {a.shape}', help=help)
+            if a.shape != size: raise not_per_position(a, name, size)
             setattr(self, name, wrap(a, ('position', 'pair')))
         self.__setstate__({})
         first = self.positions[0]
@@ -128,8 +119,7 @@ def _find_rows(table, wanted):
     at = order[np.minimum(np.searchsorted(table.positions[order], wanted), len(order) - 1)]
     absent = wanted[table.positions[at] != wanted]
     if not absent.size: return at
-    raise fault(IndexOutOfBounds, f'position {absent[0]} is not in the table', table=table,
-                help='rope_table(AxisRange(length, origin), dim) makes one that has it')
+    raise not_in_table(table, absent)
 
 # %% ../../nbs/21_rotary.ipynb #d3c18db7
 def _rows_of(table, positions):
@@ -160,18 +150,15 @@ def rope_table(positions,          # whole numbers, or an AxisRange
               )->RopeTable:
     "Sines and cosines for rope: of position / theta**(2i/dim) in f32, unless inv_freqs are given."
     at = _numbered(positions)
+    check_speeds(dim, theta, freq_factors, inv_freqs)
     if inv_freqs is not None:
-        if freq_factors is not None or theta != 10000.0:
-            raise fault(OptionError, 'takes inv_freqs alone', help='they say all; divide them before')
         speeds = _per_pair(inv_freqs, 'inv_freqs', dim if dim is None else _even(dim) // 2, 'f8')
         return _table(at, 0., at[:, None] * speeds, inverse)
-    if dim is None: raise fault(OptionError, 'without dim', help='say how many features turn')
     dim, theta = _even(dim), float(theta)
     angle = at[:, None].astype('f4') / (theta ** (np.arange(0, dim, 2) / dim)).astype('f4')
     if freq_factors is not None:
         factors = _per_pair(freq_factors, 'freq_factors', dim // 2, 'f4')
-        help = '1 changes nothing, more makes a pair slower'
-        if not (factors > 0).all(): raise fault(OptionError, 'a factor is not above 0', help=help)
+        check_factors(factors)
         angle = angle / factors
     return _table(at, theta, angle.astype('f8'), inverse)
 
@@ -184,10 +171,7 @@ def _rows_for(x, spot, dim, source, positions):
     n, table = x.shape[spot], source if isinstance(source, RopeTable) else None
     at = table or AxisRange(n) if positions is None else positions
     if not isinstance(at, (AxisRange, RopeTable)): at = _numbered(at)
-    if len(at) != n:
-        help = f'positions=AxisRange({n}, origin)' + ' picks from a larger table' * (at is table)
-        head = f'along {x.tags[spot]!r}: {len(at)} positions for {n} entries'
-        raise fault(InvalidDataLength, head, positions=at, help=help)
+    if len(at) != n: raise not_as_many(at, n, x.tags[spot], table)
     if table is not None and at is not table: return table.rows(at)
     make = _counted if isinstance(at, AxisRange) else rope_table
     t = table or make(at, dim, float(source))
@@ -217,8 +201,7 @@ def _dim_of(source):
     "How many features a table turns, None for a theta. OptionError for what is neither."
     if isinstance(source, RopeTable): return source.dim
     if isinstance(source, Real) and not isinstance(source, bool) and 0 < source < math.inf: return None
-    help = 'theta, a number above 0 like 10000.0, or a rope_table(positions, dim)'
-    raise fault(OptionError, f'source is {shown(source)}', help=help)
+    raise no_source(source)
 
 # %% ../../nbs/21_rotary.ipynb #61c9480b
 def _count_turning(x, at, source):
@@ -226,8 +209,7 @@ def _count_turning(x, at, source):
     d = x.shape[at]
     turning = _dim_of(source) or d
     if turning <= d and not turning % 2: return turning
-    help = f'a table of at most {d - d % 2} features: rope_table(positions, {d - d % 2})'
-    raise fault(InvalidShape, f'over {x.tags[at]!r}: {turning} of {d} features', help=help)
+    raise not_so_many(x.tags[at], turning, d)
 
 # %% ../../nbs/21_rotary.ipynb #5a2f26fa
 MODES = 'half', 'interleaved', 'interleaved_tail'
