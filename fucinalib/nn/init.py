@@ -20,8 +20,8 @@ from ..tensor import Tensor
 
 # %% ../../nbs/30a_first_values.ipynb #e1e76134
 def read_fans(axes,     # of the tensor, in its order: 'embed=64 hidden=256'
-              fan_in,   # names of the axes that are summed over: 'embed'
-              fan_out,  # names of the axes that are made: 'hidden'
+              fan_in,   # names of the axes that are summed over; None: all but the last
+              fan_out,  # names of the axes that are made; None: the last
              ):
     "(tags, sizes, how many values go into one result, how many results one value goes into)."
     sizes = read_axes(axes, 'in')
@@ -69,9 +69,9 @@ glorot_normal = by_fan('glorot_normal', _normally, lambda n, m: 2 / (n + m),
 
 # %% ../../nbs/30a_first_values.ipynb #5ba40460
 he_uniform = by_fan('he_uniform', _evenly, lambda n, m: 2 / n,
-                    "Even, variance 2 / fan in: for ReLU, which drops half (He et al. 2015).")
+                    "Even, variance 2 / fan in: for relu, which drops half (He et al. 2015).")
 he_normal = by_fan('he_normal', _normally, lambda n, m: 2 / n,
-                   "Normal, variance 2 / fan in: for ReLU, which drops half (He et al. 2015).")
+                   "Normal, variance 2 / fan in: for relu, which drops half (He et al. 2015).")
 
 # %% ../../nbs/30a_first_values.ipynb #5078f64c
 lecun_normal = by_fan('lecun_normal', _normally, lambda n, m: 1 / n,

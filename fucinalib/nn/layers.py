@@ -114,12 +114,12 @@ class Function(Module):
     def spec(self):
         return ', '.join([*map(repr, self.args), *(f'{k}={v!r}' for k, v in self.options.items())])
 
-# %% ../../nbs/30b_layers.ipynb #1140584c
+# %% ../../nbs/30b_layers.ipynb #a9e3509d
 def _usage(fn):
-    "How the options of an operation are written, its tensor left out."
-    sig = signature(fn)
-    options = [p.replace(annotation=p.empty) for p in list(sig.parameters.values())[1:]]
-    return str(sig.replace(parameters=options, return_annotation=sig.empty))
+    "How an operation is called, its tensor left out: what it needs, and dots for the rest."
+    _, *options = signature(fn).parameters.values()
+    needed = [p.name for p in options if p.default is p.empty]
+    return f'({", ".join(needed + ["..."] * (len(needed) < len(options)))})'
 
 # %% ../../nbs/30b_layers.ipynb #bca5c5db
 def layer_of(name, fn, **usual):

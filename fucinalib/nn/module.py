@@ -294,8 +294,9 @@ def _lines_of(part, level=0):
     "(left, right) of each line."
     times = f'{part.times} x ' if part.times > 1 else ''
     title = f'{part.name}: {times}{part.title}' if part.name else part.title
-    size = f'{part.size:,}' if part.size or not level else ''
-    yield '  ' * level + title, size + (' parameter' + 's' * (part.size != 1)) * (not level)
+    size = f'{part.size:,}' if part.size or not level and (part.tensors or part.parts) else ''
+    if size and not level: size += ' parameter' + 's' * (part.size != 1)
+    yield '  ' * level + title, size
     for name, sizes, role in part.tensors:
         yield '  ' * (level + 1) + f'{name}: {say_sizes(sizes) or "a number"}', role
     for p in part.parts: yield from _lines_of(p, level + 1)
