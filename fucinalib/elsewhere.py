@@ -82,6 +82,7 @@ FUNCTIONS = dict(
     | dict.fromkeys('KNeighborsClassifier NearestNeighbors KNN neighbors'.split(), NEAREST)
     | dict.fromkeys('datasets MNIST FashionMNIST digits iris mnist'.split(), DATA)
     | dict.fromkeys('save load savez state_dict load_state_dict from_pretrained'.split(), FILES)
+    | dict.fromkeys('from_torch to_torch load_torch'.split(), 'fl.nn.from_torch(model, arrays), fl.nn.to_torch(model)')
     | dict.fromkeys('jit compile script pmap TorchScript'.split(), EAGER)
     | dict.fromkeys('grad gradient value_and_grad GradientTape tape vjp jvp hessian jacobian jacrev'.split(), SLOPES)
     | dict.fromkeys('PRNGKey key default_rng Generator get_rng_state random_seed'.split(), SEEDS)
