@@ -6,8 +6,9 @@ import ast
 from importlib import import_module
 from pathlib import Path
 from ..errors import UnknownName, did_you_mean, fault
+from ._classify import answers, right, train
 
-__all__ = ['listed', 'run']
+__all__ = ['listed', 'run', 'train', 'answers', 'right']
 
 
 def listed():

@@ -7,7 +7,7 @@ from ._settings import settings
 
 class Painter:
     "5 numbers of a place and a moment -> 32 -> 32 -> 32 -> red, green, blue between 0 and 1."
-    def __init__(self, seed=0, gain=1.6, sizes=(5, 32, 32, 32, 3)):
+    def __init__(self, seed=0, gain=2.2, sizes=(5, 32, 32, 32, 3)):
         self.layers = [(fl.randn('d out', (n, m), seed=seed + 10 * i) * (gain / n ** .5),
                         fl.randn('out', (m,), seed=seed + 10 * i + 5) * .1)
                        for i, (n, m) in enumerate(zip(sizes, sizes[1:]))]
@@ -42,7 +42,7 @@ def lines(frame):
 def main(args=None):
     live = sys.stdout.isatty()
     args = settings('plasma', __doc__, args, width=(72, 'places across'), height=(48, 'places down, two in a line'),
-                    seed=(0, 'another picture'), gain=(1.6, 'how large the weights are: more, and it is wilder'),
+                    seed=(0, 'another picture'), gain=(2.2, 'how large the weights are: more, and it is wilder'),
                     frames=(200 if live else 1, 'how many'))
     frames = max(1, args.frames)
     painter, spent = Painter(args.seed, args.gain), []
