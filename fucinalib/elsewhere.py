@@ -50,7 +50,8 @@ STEP = 'say w.detach().add_(w.grad, alpha=-lr)'
 STEPS = 'opt = fl.optim.AdamW(model, lr=1e-3), or SGD, Adam; then loss.backward(), opt.step(), opt.zero_grad()'
 CLIP = 'norm = fl.optim.clip_grad_norm(model, 1.) between backward and step'
 RATES = 'fl.optim.Schedule(opt, fl.optim.warmup_cosine, total=1000), and its step() after opt.step()'
-LOOPS = 'a loop of yours trains a model; the tour has one'
+LOOPS = ('fl.train.Learner(model, optimizer, step).fit(batches, epochs) trains; step is a function of a batch that '
+         'gives the loss')
 BATCHES = "data = fl.data.Dataset(x, y), then for x, y in data.batches('batch', 32, seed=0): ..."
 PARTS = "data = fl.data.Dataset(x, y), then train, test = data.split(.2, seed=0); data.shuffle(seed=0)"
 DATA = 'fl.data.digits(), fl.data.iris(), and train, test = fl.data.mnist() or fl.data.fashion_mnist()'
@@ -76,7 +77,9 @@ FUNCTIONS = dict(
     | dict.fromkeys('optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('clip_grad_norm_ clip_grad_norm clip_by_global_norm'.split(), CLIP)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
-    | dict.fromkeys('Trainer fit'.split(), LOOPS)
+    | dict.fromkeys('Trainer fit callbacks Learner'.split(), LOOPS)
+    | dict.fromkeys('EarlyStopping'.split(), 'fl.train.EarlyStop(patience=5), among the callbacks of a Learner')
+    | dict.fromkeys('ModelCheckpoint'.split(), 'fl.train.Checkpoints(path), among the callbacks of a Learner')
     | dict.fromkeys('DataLoader Dataset TensorDataset utils'.split(), BATCHES)
     | dict.fromkeys('random_split train_test_split shuffle permutation'.split(), PARTS)
     | dict.fromkeys('KNeighborsClassifier NearestNeighbors KNN neighbors'.split(), NEAREST)

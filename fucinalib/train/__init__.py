@@ -1,2 +1,21 @@
 """Training: checkpoints, the loop with what belongs to it, and models that train themselves."""
-from .checkpoints import Checkpoint, load_weights, read_checkpoint, restore_checkpoint, save_checkpoint, save_weights
+from .checkpoints import (Checkpoint, Checkpoints, load_weights, read_checkpoint, restore_checkpoint, resume,
+                          save_checkpoint, save_weights)
+from .curves import History
+from .learner import Average, Callback, EarlyStop, KeepBest, Learner
+from ..elsewhere import of_package as _of_package
+
+_LEARNER = 'fl.train.Learner(model, optimizer, step).fit(batches, epochs)'
+_WEIGHTS = "fl.train.save_weights('model.safetensors', model), fl.train.load_weights('model.safetensors', model)"
+_ELSEWHERE = dict(
+    dict.fromkeys('Trainer fit train Model TrainingArguments'.split(), _LEARNER),
+    **dict.fromkeys('save load save_file load_file save_model load_model'.split(), _WEIGHTS),
+    **dict.fromkeys('EarlyStopping early_stopping'.split(), 'fl.train.EarlyStop(patience=5)'),
+    **dict.fromkeys('ModelCheckpoint CheckpointCallback'.split(), 'fl.train.Checkpoints(path)'),
+    load_checkpoint='fl.train.resume(learner, path), or fl.train.restore_checkpoint(path, model=model)',
+    BestModel='fl.train.KeepBest()', SaveBest='fl.train.KeepBest()', evaluate='learner.evaluate(batches)')
+
+
+def __getattr__(name):
+    if name.startswith('__'): raise AttributeError(name)
+    raise _of_package('fl.train', name, globals(), _ELSEWHERE)

@@ -5,7 +5,7 @@ and refused when it is neither."""
 
 # %% auto #0
 __all__ = ['weights_to_bytes', 'weights_from_bytes', 'save_weights', 'load_weights', 'save_checkpoint', 'Checkpoint',
-           'read_checkpoint', 'restore_checkpoint']
+           'read_checkpoint', 'restore_checkpoint', 'Checkpoints', 'resume']
 
 # %% ../../nbs/33a_checkpoints.ipynb #5d4d518e
 from pathlib import Path
@@ -15,7 +15,8 @@ from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save as _as_safetensors
 from ..dtypes import bf16, f8_e4m3, f8_e5m2
 from ..errors import CheckpointError, DTypeError, FucinaError, did_you_mean, fault
-from .whole import read_set, replace_file, replace_set, told
+from .learner import Callback
+from .whole import MARKER, read_set, replace_file, replace_set, told
 
 # %% ../../nbs/33a_checkpoints.ipynb #d1ee49cd
 _TYPES = dict(BF16=bf16.np, F8_E4M3=f8_e4m3.np, F8_E5M2=f8_e5m2.np, BOOL=np.dtype(bool))
@@ -133,3 +134,34 @@ def restore_checkpoint(path,    # a directory that `save_checkpoint` wrote
         raise fault(CheckpointError, head, help=did_you_mean(name, saved.parts))
     _load_all(path, parts, saved.parts)
     return saved.state
+
+# %% ../../nbs/33a_checkpoints.ipynb #d70d8491
+class Checkpoints(Callback):
+    "Writes a checkpoint of the whole training after each epoch, and within them if asked."
+    last = True
+
+    def __init__(self, path,      # a directory
+                 batches=None,    # also after every so many batches
+                 **parts,         # more that has a state: ema=
+                ):
+        self.path, self.batches, self.parts = path, batches, parts
+
+    def save(self, learner):
+        "Write one now."
+        parts = dict(model=learner.model, optimizer=learner.optimizer, learner=learner, **self.parts)
+        save_checkpoint(self.path, dict(epoch=learner.epoch, step=learner.steps), **parts)
+
+    def after_epoch(self, learner): self.save(learner)
+    def after_batch(self, learner):
+        if self.batches and learner.seen % self.batches == 0: self.save(learner)
+
+# %% ../../nbs/33a_checkpoints.ipynb #f5d1b579
+def resume(learner,  # made as it was when the checkpoint was written
+           path,     # the directory
+           **parts,  # more that was saved: ema=
+          )->bool:
+    "Let a training stand where its checkpoint does. False, and nothing happens, if there is none."
+    if not (Path(path)/MARKER).exists(): return False
+    own = dict(model=learner.model, optimizer=learner.optimizer, learner=learner)
+    restore_checkpoint(path, **own, **parts)
+    return True
