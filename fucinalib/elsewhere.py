@@ -74,7 +74,7 @@ FUNCTIONS = dict(
     | dict.fromkeys('Linear Dense'.split(), "fl.nn.Linear('pixel=64', 'hidden=32'): in-axes, then out-axes")
     | dict(Module='class MLP(fl.nn.Module): def forward(self, x): ...', Dropout='fl.nn.Dropout(0.1)',
            Sequential='fl.nn.Sequential(layer, fl.relu, layer)', Embedding="fl.nn.Embedding('word=1000', 'embed=64')")
-    | dict.fromkeys('optimizers SGD Adam AdamW optax Adagrad RMSprop'.split(), STEPS)
+    | dict.fromkeys('optimizers SGD Adam AdamW Muon optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('clip_grad_norm_ clip_grad_norm clip_by_global_norm'.split(), CLIP)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
     | dict.fromkeys('Trainer fit callbacks Learner'.split(), LOOPS)

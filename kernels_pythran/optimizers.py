@@ -1,6 +1,7 @@
 """One step of an optimizer: every piece of every parameter is a task, and passes through memory once.
 
 A list holds the parameters; what is remembered of them all stands in one array. Numbers are of the type of the values.
+The last pieces come first: a step has just looked at all gradients, and those are still in the cache.
 """
 import numpy as np
 from ._spans import squares
@@ -53,7 +54,8 @@ def _adam_decayed(p, g, m, v, row):
 def adam_(m, v, params, grads, tasks, table):
     n = tasks.shape[0]
     #omp parallel for if(n > 2)
-    for t in range(n):
+    for i in range(n):
+        t = n - 1 - i
         k = tasks[t, 0]
         lo = tasks[t, 1]
         hi = min(params[k].shape[0], lo + PIECE)
@@ -99,7 +101,8 @@ def _ahead(p, g, u, row):
 def sgd_(velocity, params, grads, tasks, table):
     n = tasks.shape[0]
     #omp parallel for if(n > 2)
-    for t in range(n):
+    for i in range(n):
+        t = n - 1 - i
         k = tasks[t, 0]
         lo = tasks[t, 1]
         hi = min(params[k].shape[0], lo + PIECE)

@@ -1,6 +1,7 @@
-"""Optimizers: what moves parameters by their gradients, and how fast."""
+"""Optimizers: what moves parameters by their gradients, and how fast; averages of weights."""
 from .steps import SGD, Accumulation, Adam, AdamW, Optimizer, clip_grad_norm
 from .schedules import Schedule, exponential, linear, steady, stepwise, warmup_cosine
+from .more import EMA, Apollo, CompactAdamW, Muon, apollo_mini
 from ..elsewhere import of_package as _of_package
 
 _OWN = 'class Mine(optim.Optimizer): def update(self, w, g, memory, group, steps); chapter 31 writes Adagrad so'
@@ -12,6 +13,7 @@ _ELSEWHERE = dict(
     CosineAnnealingLR=_RATE('warmup_cosine, total=1000'), ExponentialLR=_RATE('exponential, factor=.99'),
     LinearLR=_RATE('linear, total=1000'), LambdaLR='optim.Schedule(opt, lambda step: ...)',
     constant='steady', ConstantLR=_RATE('steady, warmup=100'),
+    mini='apollo_mini', AveragedModel='EMA(model)', swa_utils='EMA(model)', Adam8bit='CompactAdamW',
     OneCycleLR=_RATE('warmup_cosine, total=1000, warmup=300'), Scheduler='optim.Schedule', LrSchedule='optim.Schedule')
 
 

@@ -4,13 +4,15 @@ import numpy as np
 from ..errors import GradError, NoGradientGraph, NonFiniteValue, OptionError, ShapeMismatch, brief, did_you_mean, fault
 from ..tensor import Tensor
 
-__all__ = ['Group', 'option', 'is_number', 'positive', 'within', 'check_options', 'check_schedule',
+__all__ = ['Group', 'option', 'is_number', 'positive', 'within', 'check_word', 'check_options', 'check_schedule',
            'check_leaf', 'check_apart', 'check_gradients',
            'refuse_norm', 'check_entries', 'changed_since', 'no_update']
 
 
 # ---- options
-SHARES = {'betas', 'dampening', 'decay'}        # below 1
+SHARES = {'betas', 'dampening'}     # below 1
+WHOLE = {'rows', 'iterations', 'rank', 'gap', 'seed'}
+LEAST = dict(iterations=1, rank=1, gap=1)
 KINDS = dict(learning_rate='it is called lr', maximize='take the loss times -1', betas='momentum', momentum='betas',
              amsgrad='there is no such correction', **dict.fromkeys('foreach fused capturable'.split(),
                                                                     'one kernel moves all'))
@@ -44,8 +46,9 @@ def option(name,   # of the option, for the message
     if isinstance(like, (bool, str)):
         if type(value) is type(like): return value
     elif like is None and value is None: return None
-    elif is_number(value) and 0 <= value < (1 if name in SHARES else math.inf):
-        return value if type(value) is int else float(value)
+    elif is_number(value) and LEAST.get(name, 0) <= value < (1 if name in SHARES else math.inf):
+        if value == int(value) and name in WHOLE: return int(value)
+        if name not in WHOLE: return value if type(value) is int else float(value)
     raise fault(OptionError, f'has {name} = {brief(value)}', help=_ranges(name, like))
 
 
@@ -65,6 +68,11 @@ def within(name, value, low, high=math.inf):
                 help=f'{name} is a number from {low} ' + ('on' if high == math.inf else f'to {high}'))
 
 
+def check_word(name, value, words):
+    "OptionError for a word that is none of those there are."
+    if value not in words: raise fault(OptionError, f'has {name} = {brief(value)}', help=did_you_mean(value, words))
+
+
 def positive(name, value):
     if is_number(value) and value > 0: return float(value)
     raise fault(OptionError, f'has {name} = {brief(value)}', help=f'a number above 0, as {name}=1.0')
@@ -73,7 +81,8 @@ def positive(name, value):
 def _ranges(name, like):
     if isinstance(like, bool): return f'{name}=True or {name}=False'
     if isinstance(like, str): return f'a word, as {name}={like!r}'
-    return f'a number from 0 {"to below 1" if name in SHARES else "on"}' + (
+    kind, low = 'whole number' if name in WHOLE else 'number', LEAST.get(name, 0)
+    return f'a {kind} from {low} {"to below 1" if name in SHARES else "on"}' + (
         f', as {name}={like!r}' if is_number(like) else '')
 
 

@@ -4,10 +4,10 @@
 
 # %% auto #0
 __all__ = ['tasks', 'named_in', 'leaves_of', 'groups_in', 'tell_apart', 'Slot', 'values_of', 'settle', 'Lane',
-           'memory_at', 'due', 'in_line', 'squares', 'Optimizer', 'step', 'move', 'update', 'zero_grad', 'shown',
-           'get_lr', 'set_lr', 'Fused', 'SGD', 'row', 'move_sgd', 'Adam', 'row_of_adam', 'move_adam', 'AdamW',
-           'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish', 'memory_of',
-           'entries', 'options_of', 'state_dict', 'load_state_dict', 'read_options']
+           'memory_at', 'due', 'in_line', 'squares', 'Optimizer', 'step', 'memory_of', 'move', 'update', 'zero_grad',
+           'shown', 'get_lr', 'set_lr', 'Fused', 'SGD', 'row', 'move_sgd', 'Adam', 'row_of_adam', 'move_adam',
+           'AdamW', 'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish', 'entries',
+           'options_of', 'state_dict', 'load_state_dict', 'read_options']
 
 # %% ../../nbs/31_optimizers.ipynb #15e24f87
 import math
@@ -81,16 +81,18 @@ def settle(slot, values, door):
     elif not a.flags.carray: a[...] = values.reshape(slot.shape)
     changed(a, door)
 
-# %% ../../nbs/31_optimizers.ipynb #ce0741e9
+# %% ../../nbs/31_optimizers.ipynb #5b79e259
 class Lane:
-    "The slots of one number type, and arrays of what is remembered, one for all slots by name."
-    def __init__(self, dtype, slots):
-        self.dtype, self.slots, self.kept, self.size = dtype, slots, {}, 0
+    "Slots that move together, and arrays of what is remembered, one for all of them by name."
+    types = {}      # name -> number type of an array that is not of the lane's
+    def __init__(self, dtype, kind, slots):
+        self.dtype, self.kind, self.slots, self.kept, self.size = dtype, kind, slots, {}, 0
         for s in slots: s.lane, s.at, self.size = self, self.size, self.size + s.size
 
     def memory(self, name):
         "The array called `name`, zeros at first."
-        if name not in self.kept: self.kept[name] = np.zeros(self.size, self.dtype)
+        kind = self.types.get(name, self.dtype)
+        if name not in self.kept: self.kept[name] = np.zeros(self.size, kind)
         return self.kept[name]
 
 # %% ../../nbs/31_optimizers.ipynb #62ce783e
@@ -116,7 +118,7 @@ def squares(arrays):
     work = tasks(tuple([a.size for a in arrays]))
     return kernels.squares_of_(np.empty(len(work)), arrays, work)
 
-# %% ../../nbs/31_optimizers.ipynb #6e0e913f
+# %% ../../nbs/31_optimizers.ipynb #dc85dc10
 class Optimizer:
     "Parameters in groups; `update` of a subclass moves one, or `move` all of them."
     kept = ()       # names of what is remembered of each parameter
@@ -133,10 +135,12 @@ class Optimizer:
             found.append(leaves_of(given))
         groups = [g for g, leaves in zip(self.groups, found) for _ in leaves]
         self.slots = [Slot(*named, g) for named, g in zip(tell_apart(found), groups)]
-        kinds = dict.fromkeys(s.dtype for s in self.slots)
-        self.lanes = [Lane(k, [s for s in self.slots if s.dtype == k]) for k in kinds]
+        lanes = {}
+        for s in self.slots: lanes.setdefault((s.dtype, self.kind_of(s)), []).append(s)
+        self.lanes = [Lane(*kind, slots) for kind, slots in lanes.items()]
 
     def check(self, group): "OptionError if options of a group do not go together."
+    def kind_of(self, slot): "What moves together, besides the number type."
 
 # %% ../../nbs/31_optimizers.ipynb #ea922b61
 def step(self):
@@ -151,14 +155,21 @@ def step(self):
 
 Optimizer.step = step
 
-# %% ../../nbs/31_optimizers.ipynb #2ea94efc
+# %% ../../nbs/31_optimizers.ipynb #a99e363d
+def memory_of(self, slot):
+    "Name -> array of what is kept of a slot, in the shape of its parameter; its master copy too."
+    kept = {name: memory_at(slot, name) for name in self.kept_of(slot)}
+    return kept if slot.master is None else kept | {'master': slot.master.reshape(slot.shape)}
+
+Optimizer.memory_of, Optimizer.kept_of = memory_of, lambda self, slot: self.kept
+
+# %% ../../nbs/31_optimizers.ipynb #1b553225
 def move(self, lane, slots, values, grads):
     "One parameter after the other, by `update`."
     for s, w, g in zip(slots, values, grads):
-        memory = {name: memory_at(s, name) for name in self.kept_of(s)}
-        self.update(w.reshape(s.shape), g.reshape(s.shape), memory, s.group, s.steps)
+        self.update(w.reshape(s.shape), g.reshape(s.shape), self.memory_of(s), s.group, s.steps)
 
-Optimizer.move, Optimizer.kept_of = move, lambda self, slot: self.kept
+Optimizer.move = move
 
 # %% ../../nbs/31_optimizers.ipynb #d8a4dadc
 def update(self, w, g, memory, group, steps):
@@ -350,14 +361,6 @@ def finish(self):
     return total / count
 
 Accumulation.finish = finish
-
-# %% ../../nbs/31_optimizers.ipynb #5c2037e8
-def memory_of(self, slot):
-    "Name -> array of what is kept of a slot, in the shape of its parameter; its master copy too."
-    kept = {name: memory_at(slot, name) for name in self.kept_of(slot)}
-    return kept if slot.master is None else kept | {'master': slot.master.reshape(slot.shape)}
-
-Optimizer.memory_of = memory_of
 
 # %% ../../nbs/31_optimizers.ipynb #c902b6a2
 def entries(self, moved):
