@@ -21,7 +21,7 @@ from .tensor import Tensor, wrap
 __all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type',
            'axis', 'last', 'axes', 'new_axis', 'rank',
            'leading', 'agrees', 'matches', 'like', 'same_axes', 'rows', 'broadcasts', 'additive', 'vector',
-           'constant', 'together', 'meets', 'joins', 'writable', 'positions', 'whole', 'two', 'count',
+           'constant', 'together', 'made_of', 'meets', 'joins', 'writable', 'positions', 'whole', 'two', 'count',
            'number', 'one_of', 'flag', 'mixed', 'not_real', 'not_numeric', 'not_for',
            'is_whole', 'no_gradient', 'size_clash']
 
@@ -249,6 +249,20 @@ class meets(Check):
         yield DTypeError, {n: cast(other, 'i4' if x.data.dtype == 'i8' else 'i8')}
         longer = wrap(np.repeat(x.data, 3, 0)[:x.shape[0] + 1], x.tags) if x.ndim and x.shape[0] > 1 else None
         if longer is not None: yield ShapeMismatch, {n: longer}
+
+
+class made_of(Check):
+    """Names of a tensor that is made, of sizes in order or by name. `new_sizes` reads them, so
+    nothing is tested here."""
+    def test(self, n): return 'True'
+    def spoil(self, n, given):
+        tags, plain = parse(given[n]), dict.fromkeys(given.keys() & {'shape'})
+        sizes = dict.fromkeys(tags, 3)
+        yield InvalidShape, plain | dict(sizes={t: 3 for t in tags[1:]})
+        yield InvalidShape, plain | dict(sizes=sizes | {tags[0]: 0})
+        yield OptionError, plain | dict(sizes=sizes | {unused('rwo', tags): 3})
+        if 'shape' in given: yield InvalidShape, dict(shape=(3,) * (len(tags) + 1), sizes={})
+        if 'dtype' in given: yield DTypeError, dict(dtype='f33')
 
 
 class joins(Check):

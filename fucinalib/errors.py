@@ -162,6 +162,13 @@ def named(fn):
     return call
 
 
+def titled(fn, name, doc):
+    "`fn` under the name and with the docstring that the maker of a family gives it."
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = doc
+    return fn
+
+
 def tensors_in(sig, args, kw):
     "The tensors among the arguments of a call, by the name of their parameter."
     places = [name for name, p in sig.parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

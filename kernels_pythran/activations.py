@@ -15,17 +15,6 @@ QUARTER = np.float32(0.25)
 FEW = 8192          # elements up to which one thread is as fast
 
 
-def each(power, finish, x, y):
-    "y = finish(x, exp(power(x)))"
-    size = y.shape[0]
-    #omp parallel for if(size > 8192)
-    for c in pieces(y):
-        i = piece(c, y)
-        power(x[i], y[i])
-        y[i] = np.exp(y[i])
-        finish(x[i], y[i])
-
-
 # exponents
 
 def _minus_twice_abs(x, y):
@@ -53,16 +42,16 @@ def _below(x, y):
         y[i] = ZERO if x[i] > ZERO else x[i]
 
 
-# sigmoid and what is made of it; y comes as exp(-|x|)
+# sigmoid and what is made of it; y comes as exp(-|x|). Of one operand, `loop_exp` is given it twice.
 
-def _sigmoid(x, y):
+def _sigmoid(_, x, y):
     for i in range(x.shape[0]):
         e = y[i]
         r = np.float32(ONE / (ONE + e))
         y[i] = r if x[i] >= ZERO else e * r
 
 #pythran export sigmoid(float32[], float32[])
-def sigmoid(x, y): each(_minus_abs, _sigmoid, x, y)
+def sigmoid(x, y): loop_exp(_minus_abs, _sigmoid, x, x, y, FEW)
 
 def _sigmoid_back(g, y, gx):
     for i in range(g.shape[0]):
@@ -71,14 +60,14 @@ def _sigmoid_back(g, y, gx):
 #pythran export sigmoid_backward(float32[], float32[], float32[])
 def sigmoid_backward(g, y, gx): loop_two(_sigmoid_back, g, y, gx, FEW)
 
-def _silu(x, y):
+def _silu(_, x, y):
     for i in range(x.shape[0]):
         e = y[i]
         r = np.float32(ONE / (ONE + e))
         y[i] = x[i] * (r if x[i] >= ZERO else e * r)
 
 #pythran export silu(float32[], float32[])
-def silu(x, y): each(_minus_abs, _silu, x, y)
+def silu(x, y): loop_exp(_minus_abs, _silu, x, x, y, FEW)
 
 def _silu_back(g, x, gx):
     for i in range(g.shape[0]):
@@ -91,7 +80,7 @@ def _silu_back(g, x, gx):
 def silu_backward(g, x, gx): loop_exp(_minus_abs, _silu_back, g, x, gx, FEW)
 
 #pythran export quick_gelu(float32[], float32[])
-def quick_gelu(x, y): each(_quick, _silu, x, y)
+def quick_gelu(x, y): loop_exp(_quick, _silu, x, x, y, FEW)
 
 def _quick_back(g, x, gx):
     for i in range(g.shape[0]):
@@ -131,7 +120,7 @@ def softplus_backward(g, x, gx): loop_exp(_minus_abs, _times_sigmoid, g, x, gx, 
 
 # tanh: (1 - e) / (1 + e) with e = exp(-2|x|), and a polynomial near 0 where 1 - e has too few digits left
 
-def _tanh(x, y):
+def _tanh(_, x, y):
     for i in range(x.shape[0]):
         v = x[i]
         u = v * v
@@ -141,7 +130,7 @@ def _tanh(x, y):
         y[i] = near if u < QUARTER else (far if v >= ZERO else -far)
 
 #pythran export tanh(float32[], float32[])
-def tanh(x, y): each(_minus_twice_abs, _tanh, x, y)
+def tanh(x, y): loop_exp(_minus_twice_abs, _tanh, x, x, y, FEW)
 
 #pythran export softcap(float32[], float32, float32[])
 def softcap(x, cap, y):
@@ -152,7 +141,7 @@ def softcap(x, cap, y):
         z = x[i] / cap
         _minus_twice_abs(z, y[i])
         y[i] = np.exp(y[i])
-        _tanh(z, y[i])
+        _tanh(z, z, y[i])
         y[i] *= cap
 
 def _tanh_back(g, y, gx):
@@ -173,7 +162,7 @@ def softcap_backward(g, y, cap, gx): loop_two_number(_softcap_back, g, y, cap, g
 
 # elu; y comes as exp(min(x, 0)), and near 0 a polynomial keeps the digits of e - 1
 
-def _elu(x, y):
+def _elu(_, x, y):
     for i in range(x.shape[0]):
         v = x[i]
         near = v * (ONE + v * (HALF + v * (np.float32(.166666644) + v * (np.float32(.0416661249)
@@ -182,7 +171,7 @@ def _elu(x, y):
         y[i] = v if v > ZERO else (near if v > -HALF else y[i] - ONE)
 
 #pythran export elu(float32[], float32[])
-def elu(x, y): each(_below, _elu, x, y)
+def elu(x, y): loop_exp(_below, _elu, x, x, y, FEW)
 
 def _times(g, x, gx):
     for i in range(g.shape[0]):
@@ -205,13 +194,13 @@ def _tail(a):
          + u * np.float32(3.9330141589744017e-05))))))))))
     return s * p
 
-def _gelu(x, y):
+def _gelu(_, x, y):
     for i in range(x.shape[0]):
         t = y[i] * _tail(np.abs(x[i]))
         y[i] = x[i] * (t if x[i] < ZERO else ONE - t)
 
 #pythran export gelu(float32[], float32[])
-def gelu(x, y): each(_square, _gelu, x, y)
+def gelu(x, y): loop_exp(_square, _gelu, x, x, y, FEW)
 
 def _gelu_back(g, x, gx):
     for i in range(g.shape[0]):
@@ -221,12 +210,12 @@ def _gelu_back(g, x, gx):
 #pythran export gelu_backward(float32[], float32[], float32[])
 def gelu_backward(g, x, gx): loop_exp(_square, _gelu_back, g, x, gx, FEW)
 
-def _gelu_tanh(x, y):
+def _gelu_tanh(_, x, y):
     for i in range(x.shape[0]):
         y[i] = x[i] / (ONE + y[i])
 
 #pythran export gelu_tanh(float32[], float32[])
-def gelu_tanh(x, y): each(_cubic, _gelu_tanh, x, y)
+def gelu_tanh(x, y): loop_exp(_cubic, _gelu_tanh, x, x, y, FEW)
 
 def _gelu_tanh_back(g, x, gx):
     for i in range(g.shape[0]):

@@ -552,3 +552,15 @@ def test_words_that_test_nothing_cost_nothing():
     "`meets` leaves the look to `pair`: a sum has no check to call, and its mistakes all the same."
     for o in (fl.add.op, fl.sub.op, fl.mul.op): assert o.needs and o.check is None and len(o.mistakes) > 1
     assert fl.relu.op.check is not None
+
+
+def test_what_is_made_of_names_and_sizes():
+    "The reader of sizes speaks; the word makes its mistakes: a size missing, none, of an unknown axis, one too many."
+    for o in (fl.zeros.op, fl.rand.op, fl.randint.op, fl.full.op, fl.band_mask.op):
+        word, = [w for w in o.needs if type(w).__name__ == 'made_of']
+        made = [(kind, m) for kind, m in o.made if m.o is o]
+        kinds = [kind for kind, m in made if pytest.raises(kind, m, o.call)]
+        assert word.test('tags') == 'True' and {fl.InvalidShape, fl.OptionError} <= {*kinds}
+    said = [str(pytest.raises(kind, m, fl.zeros).value) for kind, m in fl.zeros.op.made]
+    for words in ("no size for 'row'", 'row is 0', "no option 'rwo'", '2 tags and 3 sizes', "'f33'"):
+        assert any(words in s for s in said), (words, said)

@@ -16,7 +16,7 @@ def taken(state,  # name -> array
         raise fault(OptionError, f'{name!r} is missing', help=help)
     a = np.asarray(state[name])
     if a.shape == tuple(shape): return a
-    raise fault(InvalidShape, f'{name!r} has sizes {a.shape}, and {tuple(shape)} fit here')
+    raise fault(InvalidShape, f'{name!r} has sizes {a.shape}', help=f'{tuple(shape)} fit here')
 
 
 def nothing_left(state, known):

@@ -5,9 +5,9 @@ before."""
 
 # %% auto #0
 __all__ = ['ones', 'empty', 'zeros_like', 'ones_like', 'empty_like', 'BOUNDS', 'MOST', 'process', 'seed_source',
-           'SEED', 'randn', 'gumbel', 'zeros', 'filler', 'full', 'filler_like', 'full_like', 'arange', 'linspace',
-           'eye', 'one_hot', 'at', 'clean', 'bits64', 'Stream', 'Process', 'manual_seed', 'next_seed', 'SameSeeds',
-           'rand', 'uniform', 'normal', 'drawer', 'bernoulli', 'randint', 'randperm']
+           'SEED', 'DRAWN', 'randn', 'gumbel', 'zeros', 'filler', 'full', 'filler_like', 'full_like', 'arange',
+           'linspace', 'eye', 'one_hot', 'at', 'clean', 'bits64', 'Stream', 'Process', 'manual_seed', 'next_seed',
+           'SameSeeds', 'rand', 'uniform', 'normal', 'drawer', 'bernoulli', 'randint', 'randperm']
 
 # %% ../../nbs/05_construction.ipynb #50889efb
 import itertools, operator, os, threading
@@ -17,10 +17,10 @@ import numpy as np
 from .. import kernels
 from ..arguments import as_whole, nothing_between, new_sizes
 from ..autograd import op
-from ..checks import no_gradient, number, whole
+from ..checks import made_of, no_gradient, number, whole
 from ..dtypes import F8, SHORT, as_dtype, rounded
 from ..errors import (DTypeError, GradError, IndexOutOfBounds, InvalidShape, OptionError,
-                              TagError, fault, named)
+                              TagError, fault, named, titled)
 from ..gradients import surroundings
 from ..kernels import random
 from ..tags import parse
@@ -34,7 +34,7 @@ def _filled(tags, shape, value, dtype):
     if value is None: return np.empty(shape, kind), tags, None
     return np.full(shape, value, kind) if value else np.zeros(shape, kind), tags, None
 
-@op('construction', attach=False, differentiable=False)
+@op('construction', needs=[made_of('tags')], attach=False, differentiable=False)
 def zeros(tags,         # names of the axes: 'row col'
           shape=None,   # sizes in that order, or by name
           *,
@@ -54,9 +54,8 @@ def filler(name, value, doc):
              **sizes,      # sizes by name: row=2, col=3
             )->Tensor:
         return _filled(*new_sizes(tags, shape, sizes, ['dtype']), value, dtype)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = doc
-    return op('construction', attach=False, differentiable=False)(make)
+    titled(make, name, doc)
+    return op('construction', needs=[made_of('tags')], attach=False, differentiable=False)(make)
 
 ones = filler('ones', 1, "A tensor of ones.")
 empty = filler('empty', None, "A tensor of whatever the memory held, for those who write every value "
@@ -71,7 +70,7 @@ def _single(value, dtype):
     raise fault(InvalidShape, 'the value is not a single number', value=value,
                 help='Tensor(values, tags) holds several')
 
-@op('construction', attach=False, differentiable=False)
+@op('construction', needs=[made_of('tags')], attach=False, differentiable=False)
 def full(tags,         # names of the axes: 'row col'
          *what,        # the value; or, as in torch and NumPy, the sizes and the value
          dtype=None,   # number type; None: 7. makes f32, 7 makes i64, True makes bool
@@ -92,9 +91,7 @@ def filler_like(name, value, doc):
              dtype=None,  # another number type
             )->Tensor:
         return _filled(x.tags, x.data.shape, value, x.dtype if dtype is None else dtype)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = doc
-    return op('construction', differentiable=False)(make)
+    return op('construction', differentiable=False)(titled(make, name, doc))
 
 zeros_like = filler_like('zeros_like', 0, "Zeros with the tags and sizes of x; a constant.")
 ones_like = filler_like('ones_like', 1, "Ones with the tags and sizes of x; a constant.")
@@ -320,6 +317,7 @@ surroundings.append(SameSeeds)
 
 # %% ../../nbs/05_construction.ipynb #7744b19a
 SEED = whole('seed', none='the next one of the process')
+DRAWN = [made_of('tags'), SEED]
 
 def _drawn(tags, shape, sizes, seed, dtype, fill):
     "Array and tags of a random tensor; fill(out, seed, real) writes into a flat array of type `real`."
@@ -333,7 +331,7 @@ def _drawn(tags, shape, sizes, seed, dtype, fill):
     fill(y.reshape(-1), clean(seed), dtype.np.type)
     return y, tags, None
 
-@op('construction', needs=[SEED], attach=False, differentiable=False)
+@op('construction', needs=DRAWN, attach=False, differentiable=False)
 def rand(tags,         # names of the axes: 'row col'
          shape=None,   # sizes in that order, or by name
          *,
@@ -354,7 +352,7 @@ def _fill_uniform(low, high):
         return y if half == 1 else np.multiply(y, 2, out=out)
     return fill
 
-@op('construction', needs=[number('low high'), SEED], attach=False, differentiable=False)
+@op('construction', needs=[number('low high'), *DRAWN], attach=False, differentiable=False)
 def uniform(tags,         # names of the axes: 'row col'
             shape=None,   # sizes in that order, or by name
             low=0.,       # least value
@@ -378,7 +376,7 @@ def _fill_normal(mean, std):
             return kernels.normal_(out, seed, real(mean), np.float64(std))
     return fill
 
-@op('construction', needs=[number('mean'), number('std', least=0), SEED],
+@op('construction', needs=[number('mean'), number('std', least=0), *DRAWN],
     attach=False, differentiable=False)
 def normal(tags,         # names of the axes: 'row col'
            shape=None,   # sizes in that order, or by name
@@ -406,9 +404,8 @@ def drawer(name, fill, doc):
              **sizes,      # sizes by name: row=2, col=3
             )->Tensor:
         return _drawn(tags, shape, sizes, seed, dtype, fill)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = doc
-    return op('construction', needs=[SEED], attach=False, differentiable=False)(make)
+    titled(make, name, doc)
+    return op('construction', needs=DRAWN, attach=False, differentiable=False)(make)
 
 randn = drawer('randn', _fill_normal(0., 1.), "Random numbers of the standard normal distribution. "
                                               "Unlike torch, a function of the seed alone.")
@@ -416,7 +413,7 @@ gumbel = drawer('gumbel', _fill_gumbel, "Random numbers of the Gumbel distributi
                                         "logits + gumbel draws a class with its softmax probability.")
 
 # %% ../../nbs/05_construction.ipynb #33201bb2
-@op('construction', needs=[number('p', least=0, most=1, kind=InvalidShape), SEED],
+@op('construction', needs=[number('p', least=0, most=1, kind=InvalidShape), *DRAWN],
     attach=False, differentiable=False)
 def bernoulli(tags,         # names of the axes: 'row col'
               shape=None,   # sizes in that order, or by name
@@ -433,7 +430,7 @@ def bernoulli(tags,         # names of the axes: 'row col'
     return y, tags, None
 
 # %% ../../nbs/05_construction.ipynb #6ca0a975
-@op('construction', needs=[whole('low high'), SEED], attach=False, differentiable=False)
+@op('construction', needs=[whole('low high'), *DRAWN], attach=False, differentiable=False)
 def randint(tags,         # names of the axes: 'row col'
             shape=None,   # sizes in that order, or by name
             low=0,        # least value

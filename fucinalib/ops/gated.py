@@ -11,7 +11,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import op
 from ..checks import axis, meets, new_axis, real
-from ..errors import InvalidShape, OptionError, did_you_mean, fault
+from ..errors import InvalidShape, OptionError, did_you_mean, fault, titled
 from .pointwise import pair
 from ..tags import axis_of, replaced
 from ..tensor import Tensor
@@ -60,9 +60,7 @@ def gate_called(name, doc):
                gate:Tensor,  # met by name: how much of it
               )->Tensor:
         return _let_through(up, gate, f, back)
-    passed.__name__ = passed.__qualname__ = name
-    passed.__doc__ = doc
-    return op('gated', needs=[real('up gate'), meets('gate', of='up')])(passed)
+    return op('gated', needs=[real('up gate'), meets('gate', of='up')])(titled(passed, name, doc))
 
 # %% ../../nbs/11a_gated.ipynb #3370d0e7
 glu = gate_called('glu', "up * sigmoid(gate). Unlike torch, of two tensors; split_gated halves one.")

@@ -12,8 +12,8 @@ import numpy as np
 from .. import kernels
 from ..arguments import new_sizes
 from ..autograd import op
-from ..checks import axis, constant, logical, matches, mixed, one_of, whole
-from ..errors import DTypeError, TagError, fault
+from ..checks import axis, constant, logical, made_of, matches, mixed, one_of, whole
+from ..errors import DTypeError, TagError, fault, titled
 from .pointwise import as_number
 from ..tags import locate, parse, without
 from ..tensor import Tensor, patch
@@ -43,8 +43,7 @@ def comparison(name, doc):
                  other:Tensor|float,  # a tensor of the same tags and sizes, or a number
                 )->Tensor:
         return f(x.data, _side(other, x)), x.tags, ()
-    compared.__name__ = compared.__qualname__ = name
-    compared.__doc__ = f'{doc} Unlike torch, nothing is stretched.'
+    titled(compared, name, f'{doc} Unlike torch, nothing is stretched.')
     return op('mask', needs=[matches('other', of='x')], differentiable=False)(compared)
 
 # %% ../../nbs/12_masks.ipynb #76dcde33
@@ -86,8 +85,7 @@ def connective(name, doc):
                other:Tensor,  # the same, same tags and sizes
               )->Tensor:
         return f(truth(x), truth(other)), x.tags, ()
-    joined.__name__ = joined.__qualname__ = name
-    joined.__doc__ = f'{doc} Unlike torch, whole numbers are refused.'
+    titled(joined, name, f'{doc} Unlike torch, whole numbers are refused.')
     return op('mask', needs=[matches('other', 'x'), logical('x other')], differentiable=False)(joined)
 
 # %% ../../nbs/12_masks.ipynb #5ad74fe2
@@ -167,9 +165,7 @@ def question(name, doc):
     def asked(x:Tensor,  # any tags
              )->Tensor:
         return f(x.data), x.tags, ()
-    asked.__name__ = asked.__qualname__ = name
-    asked.__doc__ = doc
-    return op('mask', differentiable=False)(asked)
+    return op('mask', differentiable=False)(titled(asked, name, doc))
 
 # %% ../../nbs/12_masks.ipynb #35754ee0
 isnan = question('isnan', "Where x is not a number.")
@@ -185,8 +181,7 @@ def quantifier(name, doc):
              )->Tensor:
         drop = parse(*tags) if tags else x.tags
         return f(truth(x), axis=locate(x, *drop)), without(x.tags, drop), ()
-    asked.__name__ = asked.__qualname__ = name
-    asked.__doc__ = f'{doc} Unlike torch, whole numbers are refused.'
+    titled(asked, name, f'{doc} Unlike torch, whole numbers are refused.')
     return op('mask', needs=[logical('x')], differentiable=False)(asked)
 
 # %% ../../nbs/12_masks.ipynb #420aba8e
@@ -207,7 +202,8 @@ def _bound(n):
     "A bound of a band as a number that arrays can hold, or None."
     return n if n is None else max(-2**62, min(int(n), 2**62))
 
-@op('mask', needs=[whole('lower upper', none='no bound')], attach=False, differentiable=False)
+@op('mask', needs=[made_of('tags'), whole('lower upper', none='no bound')],
+    attach=False, differentiable=False)
 def band_mask(tags,        # names of rows and columns: 'q k'
               shape=None,  # the two sizes, unless they are given by name
               lower=None,  # how far a column may lie before its row; None for any distance
@@ -263,8 +259,7 @@ def triangle(name, doc, bounds):
              offset=0,  # the diagonal it ends at: 0 the main one, 1 the one above; None keeps all
             )->Tensor:
         return _keep_band(x, row, col, *bounds(offset))
-    kept.__name__ = kept.__qualname__ = name
-    kept.__doc__ = f'{doc} Unlike torch, of any two axes by name.'
+    titled(kept, name, f'{doc} Unlike torch, of any two axes by name.')
     return op('mask', needs=[axis('row col', of='x'), whole('offset', none='no bound')])(kept)
 
 # %% ../../nbs/12_masks.ipynb #e1303397

@@ -11,7 +11,7 @@ import numpy as np
 from ..autograd import mode, op
 from ..checks import integral, meets
 from ..dtypes import F8, HALF, as_dtype, grad_type, rounded
-from ..errors import DivisionByZero, GradientCastUnsupported, fault
+from ..errors import DivisionByZero, GradientCastUnsupported, fault, titled
 from .pointwise import lift, pair
 from ..tensor import Tensor
 
@@ -76,9 +76,7 @@ def arithmetic(name, f, doc, divides=False):
             help = 'other.eq(0) finds it; whole numbers have no infinity'
             raise fault(DivisionByZero, 'a divisor is 0', help, other=other)
         return f(a, b), tags, None
-    combined.__name__ = combined.__qualname__ = name
-    combined.__doc__ = doc
-    return op('numbers', needs=NEEDS, differentiable=False)(combined)
+    return op('numbers', needs=NEEDS, differentiable=False)(titled(combined, name, doc))
 
 # %% ../../nbs/24_numbers.ipynb #54f820d7
 div_floor = arithmetic('div_floor', np.floor_divide, divides=True,

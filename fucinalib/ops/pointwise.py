@@ -14,7 +14,7 @@ from ..checks import constant, meets, mixed, not_for, not_numeric, real, writabl
 from ..dtypes import rounded
 from ..errors import DTypeError, OptionError, ShapeMismatch
 from ..errors import UnsupportedGradient, UnsupportedView
-from ..errors import did_you_mean, fault
+from ..errors import did_you_mean, fault, titled
 from ..incoming import refuse_complex
 from ..tags import align, axis_of, meeting
 from ..tensor import Tensor, patch, wrap
@@ -150,9 +150,7 @@ def chosen(name, doc):
                           np.broadcast_to(np.asarray(b, a.dtype), g.shape))
             return fold_x(ga), fold_other(gb) if fold_other else None
         return f(a, b), tags, rules
-    choice.__name__ = choice.__qualname__ = name
-    choice.__doc__ = doc
-    return op('pointwise', needs=[meets('other', of='x')])(choice)
+    return op('pointwise', needs=[meets('other', of='x')])(titled(choice, name, doc))
 
 # %% ../../nbs/10_pointwise.ipynb #0836398a
 maximum = chosen(

@@ -14,7 +14,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import op
 from ..checks import constant, logical, real, same_axes, shown, whole
-from ..errors import OptionError, fault
+from ..errors import OptionError, fault, titled
 from ..kernels import reductions as blocks
 from ..kernels.masked import masked_sum_columns
 from .pointwise import as_number
@@ -211,9 +211,7 @@ def _extreme(name, doc):
             v, at = along(f'masked_{name}', l.see(x.data), l.see(_selection(x, mask)))
             v = _fill(v, at < 0, empty)
         return l.join(v), left, (lambda g: l.unsee(_put_at(l.shape, at, l.part(g))),)
-    chosen.__name__ = chosen.__qualname__ = name
-    chosen.__doc__ = doc
-    return op('reductions', needs=MASK, half='f32')(chosen)
+    return op('reductions', needs=MASK, half='f32')(titled(chosen, name, doc))
 
 _nan = "; the first one gets the gradient. Unlike torch, NaN never wins: only a lane of NaN gives NaN."
 max = _extreme('max', 'The largest value along the named axes' + _nan)

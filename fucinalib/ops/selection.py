@@ -13,7 +13,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import op
 from ..checks import axis, constant, count, flag, last, new_axis, real, whole
-from ..errors import InvalidShape, fault
+from ..errors import InvalidShape, fault, titled
 from ..gradients import custom_vjp
 from .construction import at
 from .indexing import add_at, middle
@@ -30,8 +30,7 @@ def extreme(name, doc):
         a, spot = x.data, axis_of(x, tag)
         place = kernel(a, spot)[1] if a.dtype.kind == 'f' else getattr(a, name)(spot)
         return place, without(x.tags, x.tags[spot:spot + 1]), None
-    found.__name__ = found.__qualname__ = name
-    found.__doc__ = f'{doc} Unlike torch, NaN never wins; a lane of NaN gives 0.'
+    titled(found, name, f'{doc} Unlike torch, NaN never wins; a lane of NaN gives 0.')
     return op('selection', needs=[axis('tag', of='x')], differentiable=False)(found)
 
 # %% ../../nbs/17_selection.ipynb #941f752b

@@ -15,7 +15,7 @@ import numpy as np
 from .. import kernels
 from ..autograd import op, registry
 from ..checks import number, numeric, one_of, real
-from ..errors import InvalidShape, OptionError, brief, did_you_mean, fault
+from ..errors import InvalidShape, OptionError, brief, did_you_mean, fault, titled
 from .construction import bits64, clean
 from .pointwise import as_number
 from ..tensor import Tensor, patch
@@ -51,9 +51,7 @@ def bend(name,          # of the operation and of its kernel
         y = f(x.data)
         kept = y if keeps == 'y' else x.data
         return y, x.tags, (lambda g: back(g, kept),)
-    bent.__name__ = bent.__qualname__ = name
-    bent.__doc__ = doc
-    return op('unary', needs=needs)(bent)
+    return op('unary', needs=needs)(titled(bent, name, doc))
 
 # %% ../../nbs/11_unary.ipynb #23a692c7
 exp = bend('exp', 'y', "e to the power x.", backward='mul')
@@ -91,9 +89,7 @@ def flat(name, doc, whole=np.copy):
     def stepped(x:Tensor,  # any tags
                )->Tensor:
         return f(x.data) if x.data.dtype.kind == 'f' else whole(x.data), x.tags, (np.zeros_like,)
-    stepped.__name__ = stepped.__qualname__ = name
-    stepped.__doc__ = doc
-    return op('unary', needs=[numeric('x')])(stepped)
+    return op('unary', needs=[numeric('x')])(titled(stepped, name, doc))
 
 sign = flat('sign', "1 above 0, -1 below. Unlike torch and NumPy, -0 keeps its sign, and unlike "
                     "torch NaN stays NaN.",
