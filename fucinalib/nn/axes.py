@@ -48,7 +48,9 @@ def check_axes(x, own, made=()):
     sizes = dict(zip(x.tags, x.data.shape))
     for t, n in own.items():
         if t not in sizes: raise fault(TagError, f'over {t!r}: x has no such axis', x=x, help=f'it takes {t}={n}')
-        if sizes[t] != n: raise fault(ShapeMismatch, f'over {t!r}: it takes {n}, and x has {sizes[t]}', x=x)
+        if sizes[t] == n: continue
+        raise fault(ShapeMismatch, f'over {t!r}: it takes {n}, and x has {sizes[t]}', x=x,
+                    help=f'a layer made with {t}={sizes[t]} takes this x')
     for t in made:
         if t in sizes and t not in own: raise _made_twice(x, t)
 
