@@ -3,13 +3,14 @@ import os, subprocess, sys
 import numpy as np
 import pytest
 import fucinalib as fl
-from fucinalib.errors import FileError, UnknownName
+from fucinalib.errors import FileError, OptionError, UnknownName
 from fucinalib.examples import listed, run
 
 SMALL = dict(      # name -> settings under which it runs in a moment
     hello='', dot='', tensors='', dataset='', plasma='--width 12 --height 7 --frames 2', xor='--steps 400',
     fizzbuzz='--epochs 8 --n 15', spiral='--epochs 60', iris='--epochs 60', digits='--n 300 --epochs 6',
-    mnist='--n 20 --epochs 1 --size 8', fashion='--n 20 --epochs 1 --size 8')
+    mnist='--n 20 --epochs 1 --size 8', fashion='--n 20 --epochs 1 --size 8',
+    charlstm='--hidden 8 --steps 20 --n 20', tinygpt='--model 8 --heads 2 --blocks 1 --length 8 --steps 20 --n 20')
 FILES = {'mnist', 'fashion'}      # these need files that are not everywhere
 
 
@@ -121,3 +122,36 @@ def test_a_frame_of_plasma_is_the_same_everywhere():
     assert frame.shape == (6, 10, 3) and abs(frame - x * 255).max() < 1.01
     assert not np.array_equal(frame, paint(painter, 10, 6, 1.)) and frame.std() > 5
     assert lines(frame).count('\u2580') == 30 and lines(frame[:5]).count('\u2580') == 30
+
+
+# ---- letters (EXA-08, EXA-09); the tutorials train them whole
+
+def test_the_texts_and_sizes_of_the_models_of_letters():
+    from fucinalib.examples import charlstm, tinygpt
+    long, short = (m.Letters(text) for m, text in ((charlstm, charlstm.ALICE), (tinygpt, tinygpt.TEXT)))
+    assert (len(charlstm.ALICE), len(long), len(tinygpt.TEXT), len(short)) == (2638, 53, 1660, 43)
+    assert sum(p.numel for p in tinygpt.TinyGPT(short).parameters()) == 106_496
+    assert charlstm.CharLSTM(long).lstm.cells[0].h.weight.sizes == dict(hidden_in=96, gate=4, hidden=96)
+    assert short.text(short.numbers('Alice was')) == 'Alice was'
+    with pytest.raises(OptionError, match="letter 'z'"): short.numbers('a zoo')
+
+@pytest.mark.parametrize('name', ['charlstm', 'tinygpt'])
+def test_models_of_letters_learn_the_same_again(name, capsys):
+    "Losses and text are functions of the seed, and the loss falls; threads are as before."
+    words = dict(charlstm='--hidden 16 --steps 60 --n 30 --lr .02', tinygpt='--model 16 --blocks 1 --steps 60 --n 30')
+    before = fl.get_num_threads()
+    a, b = (run(name, *words[name].split()) for _ in range(2))
+    c = run(name, *words[name].split(), '--seed', 8)
+    assert a == b and a['text'] != c['text'] and fl.get_num_threads() == before
+    assert np.mean(a['loss'][-10:]) < .8 * np.mean(a['loss'][:3])
+
+def test_a_model_of_letters_that_was_saved_writes_the_same():
+    from fucinalib.examples.charlstm import CharLSTM, Letters, saved_and_read
+    model = CharLSTM(Letters('abcabd'), 4, seed=1)
+    assert saved_and_read(model, 4, seed=2).write('ab', 20) == model.write('ab', 20)
+
+def test_no_letter_sees_a_later_one():
+    from fucinalib.examples.tinygpt import Letters, TinyGPT
+    model = TinyGPT(Letters('abcdefgh'), width=8, heads=2, blocks=2, length=8, seed=0)
+    a, b = (model(fl.Tensor(ids, 'seq')).numpy() for ids in ([0, 1, 2, 3], [0, 1, 7, 3]))
+    assert np.array_equal(a[:2], b[:2]) and not np.array_equal(a[2:], b[2:])

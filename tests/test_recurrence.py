@@ -100,6 +100,25 @@ def test_a_cell_is_torchs_cell(kind):
     for a, b in zip(y if kind == 'LSTM' else [y], theirs(x, state) if kind == 'LSTM' else [theirs(x, state)]):
         np.testing.assert_allclose(a.numpy(), b.detach(), rtol=1e-5, atol=1e-6)
 
+@pytest.mark.torch
+def test_a_model_with_sequences_and_attention_reads_torchs_weights_by_path():
+    torch = pytest.importorskip('torch')
+    class Theirs(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm, self.head = torch.nn.LSTM(3, 4, batch_first=True), torch.nn.Linear(4, 4)
+            self.block = torch.nn.TransformerEncoderLayer(4, 2, 6, 0., 'gelu', batch_first=True, norm_first=True)
+        def forward(self, x, mask): return self.block(self.head(self.lstm(x)[0]), src_mask=mask)
+    class Ours(nn.Module):
+        def __init__(self):
+            self.lstm, self.head = nn.LSTM('read=3', 'd=4'), nn.Linear('d=4', 'd=4')      # heads call theirs d, too
+            self.block = nn.TransformerBlock('d=4', 2, 'ff=6', bias=True)
+        def forward(self, x): return self.block(self.head(self.lstm(x)[0]))
+    theirs, x = Theirs(), torch.randn(2, 5, 3)
+    ours = nn.from_torch(Ours(), {name: a.numpy() for name, a in theirs.state_dict().items()})
+    y = theirs(x, torch.triu(torch.ones(5, 5, dtype=bool), 1)).detach()
+    np.testing.assert_allclose(ours(fl.Tensor(x.numpy(), 'batch seq read')).numpy(), y, rtol=1e-5, atol=1e-5)
+
 
 # ---- the order of gates (case L09: worked out by hand there)
 
