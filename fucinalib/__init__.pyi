@@ -2070,6 +2070,17 @@ def reciprocal(x: Tensor) -> Tensor:
         any tags
     """
     ...
+def record(step: Any) -> Any:
+    """The step, replayed: after four runs, calls alone on fixed memory, where that gives the same bits.
+
+    What a replay returns are constants. `why` says what keeps a step from being a plan.
+
+    Parameters
+    ----------
+    step
+        a function of tensors, arrays and numbers: forward, backward, an optimizer's step
+    """
+    ...
 registry: Any
 def relpos_shift(x: Tensor, t_k: int, out_tags: _Tags) -> Tensor:
     """Scores by distance as scores by key: entry (q, j) is x at (q, j + queries - 1 - q).

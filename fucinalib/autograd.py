@@ -6,7 +6,7 @@
 __all__ = ['SMALL', 'F32', 'recording', 'blocks', 'mode', 'NOTHING', 'registry', 'FACTS', 'Node', 'sketch',
            'requires_grad', 'set_requires_grad', 'grad', 'set_grad', 'switch', 'Mode', 'no_grad', 'enable_grad',
            'is_grad_enabled', 'steps', 'reach', 'shares_of', 'Part', 'Pass', 'seed_for', 'Sample', 'Op', 'registered',
-           'by_name', 'op', 'facts', 'tell_facts', 'caller', 'record']
+           'by_name', 'op', 'facts', 'tell_facts', 'caller', 'note_origin']
 
 # %% ../nbs/03_autograd.ipynb #f3003304
 import functools, operator, sys, threading, weakref
@@ -257,7 +257,7 @@ def _take_step(way, node, g):
     for i, p in enumerate(node.parents):
         s = shares[i]
         if s is NOTHING: continue
-        whole = type(s) is np.ndarray
+        whole = isinstance(s, np.ndarray)
         fits = s.shape == p.shape and s.dtype is p.dtype if whole else type(s) is Part
         if not fits: s = shares[i] = check_share(s, p, i, node)
         had = new.get(p) or waiting.get(p)
@@ -466,12 +466,12 @@ def caller(o, watching=watching):
             if n and lead == 1 and args[0].node is None: return t
             if n >= lead > 0: operands = args if n == lead else args[:lead]
             else: operands = o.find_operands(args, kw)
-            record(t, o, operands, rules)
+            note_origin(t, o, operands, rules)
         return t
     return call
 
 # %% ../nbs/03_autograd.ipynb #b3f6a911
-def record(t, o, operands, rules):
+def note_origin(t, o, operands, rules):
     "Note in the tensor `t` that `o` made it of `operands`, if one of them requires a gradient."
     parents, constants, known = [], 0, None
     for x in operands:

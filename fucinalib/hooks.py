@@ -7,7 +7,7 @@ import functools
 from contextvars import ContextVar
 from .modes import Block
 
-__all__ = ['Watcher', 'watchers', 'watching', 'watched', 'watched_layer', 'tell', 'announce']
+__all__ = ['Watcher', 'watchers', 'watching', 'watched', 'watched_layer', 'in_one_piece', 'tell', 'announce']
 
 watchers = ContextVar('watchers', default=())     # who watches on this thread, the newest last
 watching = []       # the watchers of all threads
@@ -25,6 +25,10 @@ class Watcher(Block):
 
     def made(self, node): "Hears of each step that is recorded."
     def told(self, make): "Hears of what an operation has to tell besides; `make()` gives it."
+
+    def called(self, run, args, kw):
+        "Stands around what changes tensors as one piece, by numbers of Python's own: an optimizer's step."
+        return run(*args, **kw)
 
     def __enter__(self):
         watchers.set((*watchers.get(), self))
@@ -55,6 +59,21 @@ def watched_layer(module, args, kw):
 
 
 def _stand_around_layer(w, module, run, /, *args, **kw): return w.layer(module, run, args, kw)
+
+
+def in_one_piece(fn):
+    "`fn`, which watchers see as one piece. A recorded step carries it out as it is, each time."
+    @functools.wraps(fn)
+    def inner(*args, **kw):
+        if not watching: return fn(*args, **kw)
+        run = fn
+        for w in watchers.get(): run = functools.partial(_call_piece, w, run)
+        return run(*args, **kw)
+    inner.in_one_piece = fn
+    return inner
+
+
+def _call_piece(w, run, /, *args, **kw): return w.called(run, args, kw)
 
 
 def tell(make):

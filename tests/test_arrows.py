@@ -14,7 +14,7 @@ ORDER = """_before_numpy colors errors misnamed positions elsewhere modes tags d
            checks unfit picture graph
            contraction_trace
            ops facts registry_table
-           nn optim data knn train evolution lora recording profiling
+           nn optim data knn train evolution lora tracing surroundings plans recording profiling
            exercises examples __main__ __init__""".split()
 CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train'}      # packages of chapters
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything

@@ -29,7 +29,7 @@ def _reduce(losses, reduction, count):
     "The losses as they are, their sum, or their sum over `count`; the sum is taken in f64."
     if reduction == 'none': return losses
     total = losses.sum(dtype='f8')
-    return losses.dtype.type(total / max(count, 1) if reduction == 'mean' else total)
+    return (total / max(count, 1) if reduction == 'mean' else total).astype(losses.dtype)
 
 def _reach_each(g, shape, reduction, count):
     "What arrives at each loss."
@@ -300,7 +300,7 @@ def linear_distill(x:Tensor,          # 'row d'
     losses = _distill_losses(a[there], w, number, c, p, scale, few, gw)
     if gx is not None: gx[there] = few
     total = losses[np.argsort(order)].sum(dtype='f8') * scale
-    return a.dtype.type(total), (), _scale_later(gradients)
+    return total.astype(a.dtype), (), _scale_later(gradients)
 
 # %% ../../nbs/19_losses.ipynb #c43c555a
 _full = 'fl.full(x.tags, x.shape, value) has one value everywhere'
@@ -316,7 +316,7 @@ def _compare_pairs(x, target, reduction, kernel, dx, dt, *numbers):
             d = kernels.mul(g, slope(a, t, 1.)) if keep else slope(a, t, float(g) / count)
             return align(d, x.tags, tags)
         return back
-    y, tags = (losses, x.tags) if keep else (a.dtype.type(parts.sum() / count), ())
+    y, tags = (losses, x.tags) if keep else ((parts.sum() / count).astype(a.dtype), ())
     return y, tags, (rule(dx, x.tags), rule(dt, target.tags))
 
 # %% ../../nbs/19_losses.ipynb #7d66af85

@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import prod
 from ..arguments import check_all_named, factor_sizes, read_index, read_place, read_range
 from ..arguments import read_span, read_walk, read_where, stretched_sizes
-from ..autograd import Part, mode, op, record
+from ..autograd import Part, mode, note_origin, op
 from ..checks import axis, whole
 from ..errors import InvalidShape, OptionError
 from ..errors import ShapeMismatch, TagError, fault
@@ -270,7 +270,7 @@ def unbind(x:Tensor,  # any tags
     for k in range(x.shape[i]):
         at = (ALL,) * i + (k,)
         y = wrap(x.data[at + (...,)], tags)
-        if mode.grad: record(y, select.op, (x,), (lambda g, at=at: Part(at, g),))
+        if mode.grad: note_origin(y, select.op, (x,), (lambda g, at=at: Part(at, g),))
         parts.append(y)
     return parts
 

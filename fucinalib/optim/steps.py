@@ -17,6 +17,7 @@ import numpy as np
 from .. import kernels
 from ..dtypes import grad_type, rounded
 from ..errors import OptionError, fault, named
+from ..hooks import in_one_piece
 from ..kernels.optimizers import cut
 from .checked import Group, check_apart, check_gradients, check_leaf, check_options, check_entries
 from .checked import no_list, no_update, option, positive, refuse_norm, changed_since
@@ -143,6 +144,7 @@ class Optimizer:
     def kind_of(self, slot): "What moves together, besides the number type."
 
 # %% ../../nbs/31_optimizers.ipynb #ea922b61
+@in_one_piece
 def step(self):
     "Move every parameter that has a gradient. NonFiniteValue, before any moved, if one is no number."
     plans, door = [(lane, *due(lane)) for lane in self.lanes], f'{type(self).__name__}.step'
@@ -302,6 +304,7 @@ class AdamW(Adam):
 
 # %% ../../nbs/31_optimizers.ipynb #0f5c5bed
 @named
+@in_one_piece
 def clip_grad_norm(params,              # a model, an optimizer, or a list of parameters
                    max_norm,            # the length that all gradients together may have
                    nonfinite='refuse',  # 'skip' forgets gradients of no finite length, with a warning

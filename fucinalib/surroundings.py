@@ -1,0 +1,112 @@
+"""What a function can see besides its arguments: the variables around it, and the numbers that its objects hold.
+
+A recorded step depends on them as on its arguments, so chapter 37 asks each time whether they are what they were.
+Tensors and arrays are not looked at here: their memory is read anew by every replay.
+"""
+import types
+import numpy as np
+from .tensor import Tensor
+
+__all__ = ['PLAIN', 'parts_in', 'rebuilt', 'is_input', 'sign', 'Surroundings', 'stands_at']
+
+PLAIN = int, float, bool, str, bytes, type(None), np.generic
+MANY = 1000     # things of a list that are looked at
+
+
+def parts_in(v):
+    "The tensors, arrays, numbers and objects in nested lists, tuples and dicts, in their order."
+    if type(v) in (list, tuple):
+        for u in v: yield from parts_in(u)
+    elif type(v) is dict:
+        for u in v.values(): yield from parts_in(u)
+    else: yield v
+
+
+def rebuilt(v, one):
+    "The same lists, tuples and dicts around `one` of each thing in them."
+    if type(v) in (list, tuple): return type(v)([rebuilt(u, one) for u in v])
+    if type(v) is dict: return {k: rebuilt(u, one) for k, u in v.items()}
+    return one(v)
+
+
+def is_input(v): return isinstance(v, np.ndarray) or type(v) is Tensor and v.node is None
+
+
+def sign(v):
+    "What must be the same of an argument for a plan to serve it."
+    if type(v) is Tensor and v.node is None: return v.tags, v.data.shape, v.data.strides, v.data.dtype
+    if isinstance(v, np.ndarray): return v.shape, v.strides, v.dtype
+    return (type(v), v) if isinstance(v, PLAIN) else id(v)
+
+
+def is_plain(v):
+    "Whether `v` is a number, a text, or a short list of such."
+    return isinstance(v, PLAIN) or type(v) in (list, tuple) and len(v) < 100 and all(map(is_plain, v))
+
+
+def stands_at(place):
+    "What stands in a variable now."
+    table, name = place
+    v = table.get(name) if type(table) is dict else table.cell_contents
+    return tuple(v) if type(v) is list else v
+
+
+class Surroundings:
+    "The numbers a step can see, by the place where each stands, and the parameters."
+    def __init__(self, step):
+        self.places, self.leaves, self.seen, self.held = [], [], set(), []
+        self.free = []          # places of what an optimizer may change in its own step
+        self.look(step)
+
+    def state(self): return [*map(stands_at, self.places)]
+    def free_state(self): return [*map(stands_at, self.free)]
+
+    def look(self, v, table=None, name='', free=False):
+        "Note what stands in a variable: a number by its place, of anything else what it holds."
+        if is_plain(v) and type(v) is not list: return self.note(table, name, free)
+        if is_plain(v): self.note(table, name, free)
+        if id(v) in self.seen: return
+        self.seen.add(id(v))
+        self.held.append(v)     # or another thing might get its id
+        if type(v) is Tensor:
+            if v.node is not None and v.node.op is None: self.leaves.append(v)
+        elif type(v) in (list, tuple):
+            for u in v[:MANY]: self.look(u, None, '', free)
+        elif type(v) is dict:
+            for k, u in [*v.items()][:MANY]: self.look(u, v, k, free)
+        elif isinstance(v, types.MethodType): self.look(v.__self__), self.look(v.__func__)
+        elif isinstance(v, types.FunctionType): self.function(v)
+        elif isinstance(v, (type, types.ModuleType, np.ndarray)): pass
+        elif isinstance(getattr(v, '__dict__', None), dict): self.thing(v, free)
+
+    def note(self, table, name, free):
+        if table is None or (id(table), name) in self.seen: return
+        self.seen.add((id(table), name))
+        self.held.append(table)
+        (self.free if free else self.places).append((table, name))
+
+    def thing(self, v, free):
+        "The attributes of an object. Those of one that steps as a whole it may change itself."
+        free = free or any(hasattr(getattr(type(v), n, None), 'in_one_piece') for n in dir(type(v)))
+        if hasattr(type(v), 'training'): self.note(vars(v), 'training', free)
+        for k, u in [*vars(v).items()][:MANY]: self.look(u, vars(v), k, free)
+        call = getattr(type(v), '__call__', None)
+        if isinstance(call, types.FunctionType): self.look(call)
+        forward = getattr(type(v), 'forward', None)
+        if isinstance(forward, types.FunctionType): self.look(forward)
+
+    def function(self, f):
+        "The variables that a function of the user's reads: its defaults, those around it, those of its module."
+        if str(f.__module__).startswith(('fucinalib.', 'numpy')): return
+        for v in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), getattr(f, '__wrapped__', None)):
+            if not is_plain(v): self.look(v)
+        for cell in f.__closure__ or ():
+            try: self.look(cell.cell_contents, cell, 'cell')
+            except ValueError: pass     # it has no value yet
+        for name in sorted(names_said(f.__code__) & f.__globals__.keys()):
+            self.look(f.__globals__[name], f.__globals__, name)
+
+
+def names_said(code):
+    "The names that a function's code mentions, and the functions in it."
+    return set(code.co_names).union(*[names_said(c) for c in code.co_consts if isinstance(c, types.CodeType)])

@@ -1,0 +1,519 @@
+"""A recorded step: the bits of an ordinary one, or the reason why it runs as ever."""
+import gc, threading, tracemalloc
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib.hooks import in_one_piece
+from fucinalib.plans import Run, StepPlan
+from fucinalib.recording import record
+from fucinalib.tracing import Traced, root_of
+
+
+class Adam:
+    "An optimizer whose factors change with every step, carried out as a whole."
+    def __init__(self, ps, lr=1e-2): self.ps, self.lr, self.t, self.state = ps, lr, 0, None
+
+    @in_one_piece
+    def step(self):
+        if self.state is None: self.state = [(np.zeros_like(p.data), np.zeros_like(p.data)) for p in self.ps]
+        self.t += 1
+        for p, (m, v) in zip(self.ps, self.state):
+            if (g := p.node.grad) is None: continue
+            kind = g.dtype.type
+            m += kind(.1) * (g - m)
+            v += kind(.001) * (g * g - v)
+            p.data -= kind(self.lr / (1 - .9**self.t)) * m / (np.sqrt(v / kind(1 - .999**self.t)) + kind(1e-8))
+
+    def zero_grad(self):
+        for p in self.ps: p.zero_grad()
+
+
+def sgd(ps, lr=.05):
+    for p in ps: p.detach().add_(p.grad, alpha=-lr)
+
+
+def draw(rng, kind, **tags): return fl.param((rng.normal(size=[*tags.values()]) * .2).astype(kind), ' '.join(tags))
+
+
+def mlp(kind='f4', seed=0, hidden=32, optimizer=True):
+    rng = np.random.default_rng(seed)
+    ps = [draw(rng, kind, feat=10, hidden=hidden), draw(rng, kind, hidden=hidden), draw(rng, kind, hidden=hidden, c=4),
+          draw(rng, kind, c=4)]
+    opt = Adam(ps)
+    def step(x, y):
+        opt.zero_grad()
+        loss = ((x.dot(ps[0], 'feat') + ps[1]).relu().dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+        loss.backward()
+        opt.step() if optimizer else sgd(ps)
+        return loss
+    return ps, step
+
+
+def mlp_batch(rng, kind='f4', n=16):
+    return fl.Tensor(rng.normal(size=(n, 10)).astype(kind), 'b feat'), fl.Tensor(rng.integers(0, 4, n), 'b')
+
+
+T, V, D, H = 16, 11, 24, 3
+
+def gpt(kind='f4', seed=0, layers=2, attention=True):
+    "The step of a small GPT over characters, of today's operations."
+    rng, e = np.random.default_rng(seed), D // H
+    one = lambda v: fl.param(np.full(D, v, kind), 'd')
+    p = dict(tok=draw(rng, kind, vocab=V, d=D), pos=draw(rng, kind, t=T, d=D), w=one(1), b=one(0),
+             head=draw(rng, kind, d=D, vocab=V))
+    for i in range(layers):
+        p |= {f'{i}{c}': draw(rng, kind, d=D, h=H, e=e) for c in 'qkv'}
+        p |= {f'{i}o': draw(rng, kind, h=H, e=e, d=D), f'{i}up': draw(rng, kind, d=D, m=4 * D),
+              f'{i}down': draw(rng, kind, m=4 * D, d=D), f'{i}w': one(1), f'{i}b': one(0)}
+    mask = fl.Tensor(np.triu(np.full((T, T), -np.inf, kind), 1), 't s')
+
+    def attend(q, k, v):
+        if attention:
+            q = q.rename(t='seq', h='head', e='d')
+            k, v = [a.rename(t='seq', h='kv_head', e='d') for a in (k, v)]
+            return q.attention(k, v).rename(seq='t').split('out', 'h e', h=H, e=e)
+        k, v = k.rename(t='s'), v.rename(t='s')
+        return (q.dot(k, 'e') * e**-.5 + mask).softmax('s').dot(v, 's')
+
+    def forward(x):
+        h = p['tok'].index_select('vocab', x.merge('n', 'b', 't'), out='n')
+        h = h.split('n', 'b t', b=x.size('b'), t=T) + p['pos']
+        for i in range(layers):
+            n = h.layer_norm('d', weight=p[f'{i}w'], bias=p[f'{i}b'])
+            h = h + attend(*[n.dot(p[f'{i}{c}'], 'd') for c in 'qkv']).dot(p[f'{i}o'], 'h', 'e')
+            h = h + h.rms_norm('d', weight=p['w']).dot(p[f'{i}up'], 'd').gelu().dot(p[f'{i}down'], 'm')
+        return h.layer_norm('d', weight=p['w'], bias=p['b']).dot(p['head'], 'd')
+    opt = Adam([*p.values()])
+    def step(x, y):
+        opt.zero_grad()
+        loss = forward(x).cross_entropy('vocab', y)
+        loss.backward()
+        opt.step()
+        return loss
+    return opt.ps, step
+
+
+def gpt_batch(rng, kind='f4', n=2):
+    return [fl.Tensor(rng.integers(0, V, (n, T)), 'b t') for _ in range(2)]
+
+
+def bits(x): return None if x is None else np.ascontiguousarray(x.data).tobytes()
+
+
+def alongside(make, batch, kind='f4', steps=9, replays=4):
+    "A recorded step beside the step itself, on the same data: equal to the last bit, all along."
+    (ps, ours), (qs, step), rng = make(kind), make(kind), np.random.default_rng(1)
+    ours = record(ours)
+    for _ in range(steps):
+        args = batch(rng, kind)
+        assert bits(ours(*args)) == bits(step(*args))
+        for p, q in zip(ps, qs): assert bits(p) == bits(q) and bits(p.grad) == bits(q.grad)
+    assert ours.why is None and ours.replays >= replays
+    return ours
+
+
+# ---- the same bits
+
+@pytest.mark.parametrize('backend', ['numpy', None])
+@pytest.mark.parametrize('kind', ['f4', 'f8'])
+@pytest.mark.parametrize('make, batch', [(mlp, mlp_batch), (gpt, gpt_batch)], ids=['mlp', 'gpt'])
+def test_a_replay_has_the_bits_of_the_step(make, batch, kind, backend):
+    with fl.use_backend(backend or fl.current_backend()): alongside(make, batch, kind)
+
+
+def test_above_the_floors_of_the_kernels():
+    alongside(lambda kind: mlp(kind, hidden=600), lambda rng, kind: mlp_batch(rng, kind, 200))
+
+
+def test_scores_in_full_and_softmax():
+    alongside(lambda kind: gpt(kind, attention=False), gpt_batch)
+
+
+def test_an_optimizer_written_in_the_step():
+    alongside(lambda kind: mlp(kind, optimizer=False), mlp_batch)
+
+
+OPS = dict(
+    tanh=lambda x, w: (x * w).tanh(),
+    sigmoid=lambda x, w: (x + w).sigmoid(),
+    silu=lambda x, w: (x * w).silu(),
+    gelu=lambda x, w: (x - w).gelu(approximate='tanh'),
+    div=lambda x, w: x / (w * w + 1.),
+    clamp=lambda x, w: (x * w).clamp(-1, 1),
+    softmax=lambda x, w: (x * w).softmax('d'),
+    log_softmax=lambda x, w: (x * w).log_softmax('b'),
+    norm=lambda x, w: (x * w).norm('d'),
+    var=lambda x, w: (x * w).var('b'),
+    std=lambda x, w: (x * w).std('d'),
+    mean=lambda x, w: (x * w).mean('d'),
+    max=lambda x, w: (x * w).max('d'),
+    prod=lambda x, w: (x * w).prod('d'),
+    layer_norm=lambda x, w: (x * w).layer_norm('d'),
+    rms=lambda x, w: (x * w).rms_norm('b'),
+    cumsum=lambda x, w: (x * w).cumsum('b'),
+    logsumexp=lambda x, w: (x * w).logsumexp('d'),
+    permute=lambda x, w: (x * w).permute('d b') * 2.,
+    pad=lambda x, w: (x * w).pad('d', 1, 2),
+    narrow=lambda x, w: (x * w).narrow('d', 1, 2),
+    select=lambda x, w: (x * w).select(d=1),
+    flip=lambda x, w: (x * w).flip('b'),
+    repeat=lambda x, w: (x * w).repeat('d', 2),
+    maximum=lambda x, w: x.maximum(w),
+    pow=lambda x, w: (x * w).abs() ** 1.5,
+    twice=lambda x, w: (x * w + x * w) * w,
+    same=lambda x, w: (lambda y: y + y * y)(x * w),
+    leaky=lambda x, w: (x * w).leaky_relu(.1),
+    einsum=lambda x, w: x.einsum(w, 'b'),
+    concat=lambda x, w: fl.concat([x * w, x * 2.], 'b') if hasattr(fl, 'concat') else x * w,
+    mse=lambda x, w: (x * w).mse_loss(x),
+    huber=lambda x, w: (x * w).huber_loss(x),
+    merge=lambda x, w: (x * w).merge('n', 'b', 'd'),
+)
+
+@pytest.mark.parametrize('backend', ['numpy', None])
+@pytest.mark.parametrize('name', OPS)
+def test_operations_and_their_gradients(name, backend):
+    "Each is a plan and exact, or says why not; never anything else."
+    def make(kind):
+        w = fl.param(np.linspace(.5, 1.5, 5).astype(kind), 'd')
+        def step(x):
+            w.zero_grad()
+            y = OPS[name](x, w)
+            (y * y if y.tags else y).sum().backward()
+            sgd([w], .001)
+            return y
+        return [w], step
+    def batch(rng, kind): return [fl.Tensor(rng.normal(size=(7, 5)).astype(kind), 'b d')]
+    with fl.use_backend(backend or fl.current_backend()): alongside(make, batch, replays=3)
+
+
+# ---- what a plan depends on
+
+def recorded_mlp(**how):
+    ps, step = mlp(**how)
+    return ps, step, record(step), np.random.default_rng(2)
+
+
+def warm(step, batch, n=6):
+    for _ in range(n): step(*batch())
+    return step
+
+
+def test_other_sizes_get_a_plan_of_their_own():
+    ps, _, step, rng = recorded_mlp()
+    for n in (16, 8, 16, 8): warm(step, lambda: mlp_batch(rng, n=n))
+    assert len(step.cases) == 2 and all(c.ready for c in step.cases.values())
+
+
+def test_no_more_than_some_plans():
+    ps, _, step, rng = recorded_mlp()
+    for n in range(2, 14): step(*mlp_batch(rng, n=n))
+    assert 'keep changing' in step.why and len(step.cases) == 11
+
+
+def test_a_number_outside_is_part_of_the_key():
+    w, scale = fl.param([1., 2.], 'd'), 2.
+    def step(x): return (w.detach() * x * scale).sum()
+    step, x = record(step), fl.Tensor([3., 4.], 'd')
+    with fl.no_grad(): warm(step, lambda: [x], 8)
+    assert step.replays
+    with fl.no_grad():
+        before = step(x).item()
+        scale = 3.
+        assert step(x).item() == 33. != before
+
+
+def test_a_model_in_training_and_not():
+    class Model(fl.nn.Module):
+        def __init__(self): self.w = fl.param([1., 2.], 'd')
+        def forward(self, x): return (x * self.w * (2. if self.training else 1.)).sum()
+    model = Model()
+    step, x = record(lambda x: model(x).detach()), fl.Tensor([1., 1.], 'd')
+    assert {step(x).item() for _ in range(8)} == {6.} and step.replays
+    model.training = False
+    assert {step(x).item() for _ in range(8)} == {3.}
+
+
+def test_parameters_are_read_anew():
+    ps, plain_step, step, rng = recorded_mlp()
+    warm(step, lambda: mlp_batch(rng))
+    for p in ps: p.data[...] = 0
+    x, y = mlp_batch(rng)
+    assert abs(step(x, y).item() - np.log(4)) < 1e-6
+
+
+def test_a_parameter_with_other_memory_is_learnt_again():
+    ps, plain_step, step, rng = recorded_mlp()
+    warm(step, lambda: mlp_batch(rng))
+    ps[0].data = np.zeros_like(ps[0].data)
+    for p in ps[1:]: p.data[...] = 0
+    assert abs(step(*mlp_batch(rng)).item() - np.log(4)) < 1e-6
+
+
+def test_gradients_that_are_added_up():
+    "Without zero_grad each step adds to what is there."
+    def make(kind):
+        ps, _ = mlp(kind)
+        def step(x, y):
+            loss = ((x.dot(ps[0], 'feat') + ps[1]).relu().dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+            loss.backward()
+            return loss
+        return ps, step
+    alongside(make, mlp_batch)
+
+
+def test_a_gradient_that_somebody_holds_stays():
+    ps, _, step, rng = recorded_mlp()
+    warm(step, lambda: mlp_batch(rng), 8)
+    held = [p.grad for p in ps]
+    view = ps[0].grad.numpy()[1:]
+    before = [bits(g) for g in held], view.tobytes()
+    for _ in range(3): step(*mlp_batch(rng))
+    assert ([bits(g) for g in held], view.tobytes()) == before
+    assert bits(ps[0].grad) != before[0][0]
+
+
+def test_results_that_are_held_stay():
+    ps, _, step, rng = recorded_mlp()
+    losses = [step(*mlp_batch(rng)) for _ in range(9)]
+    values = [l.item() for l in losses]
+    for _ in range(3): step(*mlp_batch(rng))
+    assert [l.item() for l in losses] == values and len(set(values)) == 9
+
+
+def test_a_write_of_a_replay_is_known_to_graphs():
+    ps, _, step, rng = recorded_mlp(optimizer=False)
+    warm(step, lambda: mlp_batch(rng))
+    loss = (ps[0] * ps[0]).sum()
+    step(*mlp_batch(rng))
+    with pytest.raises(fl.GradError, match='changed since'): loss.backward()
+
+
+def test_under_no_grad():
+    w = fl.param(np.eye(3, dtype='f4'), 'a b')
+    step = record(lambda x: x.dot(w, 'a').relu())
+    xs = [fl.Tensor(np.full((2, 3), v, 'f4'), 'r a') for v in range(9)]
+    with fl.no_grad(): assert [step(x).sum().item() for x in xs] == [6. * v for v in range(9)]
+    assert step.replays == 5
+
+
+def test_the_first_other_values_are_looked_at():
+    "A number that is computed from data, where the first runs all had the same data."
+    w = fl.param([1., 1.], 'd')
+    def step(x):
+        with fl.no_grad(): return (w * x * float(np.array(x.data).max())).sum()
+    step = record(step)
+    same, other = fl.Tensor([1., 2.], 'd'), fl.Tensor([3., 5.], 'd')
+    for _ in range(6): assert step(same).item() == 6.
+    for _ in range(3): assert step(other).item() == 40.
+
+
+# ---- why not
+
+def why(step, *batches, n=4):
+    step = record(step)
+    for i in range(n): step(batches[i % len(batches)])
+    assert step.plan is None and step.replays == 0
+    return step.why
+
+X, X2 = fl.Tensor([1., 2.], 'd'), fl.Tensor([3., 5.], 'd')
+
+def test_why_not():
+    w, kept, count, rng = fl.param([1., 2.], 'd'), [], [0], np.random.default_rng(0)
+    def looks(x):
+        y = (x * 2.).sum()
+        return x if y.item() > 3 else y
+    def keeps(x): kept.append(x * 2.)
+    def counts(x):
+        count[0] += 1
+        return x * float(count[0])
+    def draws(x): return x * float(rng.normal())
+    def open_end(x): return (x * w).sum()
+    def changes(x):
+        x.add_(1.)
+        return (x * 2.).detach()
+    def decides(x): return x * 2. if x.sum() > 4. else x * 3.
+    assert 'looks at a value' in why(looks, X, X2)
+    assert 'kept outside' in why(keeps, X, X2)
+    assert 'number changes' in why(draws, X, X2)
+    assert 'go back from' in why(open_end, X, X2)
+    assert 'changes one of its arguments' in why(changes, fl.Tensor([1., 2.], 'd'))
+    assert 'looks at a value' in why(decides, X, X2)
+    assert 'keep changing' in why(counts, X, X2, n=12) or 'number changes' in why(counts, X, X2, n=12)
+
+
+def test_a_step_that_is_no_plan_is_still_right():
+    n = [0]
+    def counted(x):
+        n[0] += 1
+        return x * float(n[0])
+    step = record(counted)
+    assert [step(X).tolist()[0] for _ in range(12)] == [float(i) for i in range(1, 13)]
+
+
+def test_arguments_that_change_are_changed():
+    x = fl.Tensor([1., 2.], 'd')
+    step = record(lambda x: x.add_(1.))
+    for _ in range(4): step(x)
+    assert x.tolist() == [5., 6.]
+
+
+def test_an_array_made_outside_each_time():
+    rng = np.random.default_rng(0)
+    def step(x): return x * fl.Tensor(rng.normal(size=2).astype('f4'), 'd')
+    assert 'random' in why(step, X, X2)
+
+
+def test_a_guard_that_fails_runs_the_step():
+    "A label that is no class is refused as ever, and later steps are replayed again."
+    ps, _, step, rng = recorded_mlp()
+    warm(step, lambda: mlp_batch(rng))
+    x, y = mlp_batch(rng)
+    bad = fl.Tensor(np.full(16, 7), 'b')
+    before = [bits(p) for p in ps]
+    with pytest.raises(fl.IndexOutOfBounds): step(x, bad)
+    assert [bits(p) for p in ps] == before
+    replays = step.replays
+    step(x, y)      # the gradients that the step had set to None are there again
+    step(x, y)
+    assert step.replays == replays + 1
+
+
+def test_a_fault_in_the_step_leaves_everything_as_it_was():
+    numpy = {n: getattr(np, n) for n in ('asarray', 'empty', 'zeros', 'array')}
+    ps, _, step, rng = recorded_mlp()
+    step(*mlp_batch(rng))
+    with pytest.raises(fl.FucinaError): step(fl.Tensor(np.ones((16, 9), 'f4'), 'b feat'), mlp_batch(rng)[1])
+    assert all(getattr(np, n) is f for n, f in numpy.items())
+    assert all(type(p.data) is np.ndarray for p in ps)
+    warm(step, lambda: mlp_batch(rng))
+    assert step.replays
+
+
+def test_a_recorded_step_in_a_recorded_step():
+    inner = record(lambda x: x * 2.)
+    outer = record(lambda x: inner(x) + 1.)
+    for _ in range(3): inner(X)
+    inner.cases.clear()
+    with pytest.raises(fl.OptionError, match='inside'): [outer(X) for _ in range(3)]
+
+
+def test_no_function():
+    with pytest.raises(fl.OptionError, match='record'): record(3)
+
+
+# ---- the plan
+
+def test_places_do_not_meet():
+    "Arrays that are in use at the same call lie apart, but for a result over an operand that ends there."
+    _, step = gpt()
+    rng = np.random.default_rng(0)
+    step(*gpt_batch(rng))
+    plan = StepPlan(Run(step, gpt_batch(rng), {}))
+    spans = [(i, j, plan.places[n], plan.places[n] + plan.buffers[n].nbytes) for n, (i, j) in plan.spans.items()]
+    for a, (i, j, lo, hi) in enumerate(spans):
+        for k, l, low, high in spans[:a]:
+            if max(i, k) < min(j, l): assert hi <= low or high <= lo
+    assert plan.bytes < StepPlan(plan.run, reuse=False).bytes / 2
+    assert all(lo % 64 == 0 for _, _, lo, _ in spans)
+
+
+def test_a_replay_makes_no_arrays():
+    "Of an MLP's forward, backward and step no call makes an array of more than a few numbers."
+    ps, _, step, rng = recorded_mlp(hidden=512, optimizer=False)
+    warm(step, lambda: mlp_batch(rng, n=64))
+    args = mlp_batch(rng, n=64)
+    step(*args)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        step(*args)
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        step(*args)
+        assert tracemalloc.get_traced_memory()[1] - before < 20_000      # one hidden layer has 131 kB
+    finally: tracemalloc.stop()
+
+
+def test_nothing_that_tells_is_left():
+    ps, _, step, rng = recorded_mlp()
+    for _ in range(6):
+        loss = step(*mlp_batch(rng))
+        arrays = [loss.data, *[p.data for p in ps], *[p.grad.data for p in ps]]
+        assert not any(isinstance(a, Traced) for a in arrays)
+        assert not any(isinstance(root_of(a), Traced) for a in arrays)
+
+
+def test_another_thread_computes_meanwhile():
+    ps, _, step, rng = recorded_mlp()
+    wrong, stop = [], threading.Event()
+    def work():
+        x = fl.Tensor(np.arange(6.), 'd')
+        while not stop.is_set():
+            right = (x * 2. + fl.Tensor(np.zeros(6), 'd')).sum().item() == 30.
+            if not right or type(np.empty(3)) is not np.ndarray: wrong.append(1)
+    other = threading.Thread(target=work)
+    other.start()
+    try: warm(step, lambda: mlp_batch(rng), 12)
+    finally:
+        stop.set()
+        other.join()
+    assert not wrong and step.replays
+
+
+def test_a_timeline_is_drawn():
+    ps, _, step, rng = recorded_mlp()
+    with pytest.raises(fl.OptionError, match='timeline'): step.timeline()
+    warm(step, lambda: mlp_batch(rng))
+    svg = step.timeline()._repr_html_()
+    assert svg.count('<rect') == 2 * len(step.plan.spans) and 'calls on' in repr(step)
+
+
+def test_public_name(): assert fl.record is record
+
+
+# ---- with layers and optimizers
+
+def model_step(make, clip=True, schedule=False):
+    nn, optim = fl.nn, fl.optim
+    model = nn.Sequential(nn.Linear('feat=10', 'hidden=32', seed=1), nn.ReLU(), nn.LayerNorm('hidden=32'),
+                          nn.Linear('hidden=32', 'c=4', seed=2))
+    opt = make(model)
+    def step(x, y):
+        opt.zero_grad()
+        loss = model(x).cross_entropy('c', y)
+        loss.backward()
+        norm = optim.clip_grad_norm(model, .5) if clip else 0.
+        opt.step()
+        return loss, norm
+    return model.parameters(), step, opt
+
+
+MAKERS = dict(sgd=lambda m: fl.optim.SGD(m, lr=.1, momentum=.9), adam=lambda m: fl.optim.Adam(m, lr=.01),
+              adamw=lambda m: fl.optim.AdamW(m, lr=.01))
+
+@pytest.mark.parametrize('backend', ['numpy', None])
+@pytest.mark.parametrize('make', MAKERS.values(), ids=MAKERS)
+def test_layers_clipping_and_optimizers(make, backend):
+    "Also when the learning rate moves, as a schedule moves it: the optimizer reads it anew."
+    with fl.use_backend(backend or fl.current_backend()):
+        (ps, ours, opt), (qs, step, other) = model_step(make), model_step(make)
+        ours, rng = record(ours), np.random.default_rng(1)
+        for i in range(16):
+            x, y = mlp_batch(rng)
+            if i == 9: opt.lr = other.lr = .003
+            (a, n), (b, m) = ours(x, y), step(x, y)
+            assert bits(a) == bits(b) and n == m
+            for p, q in zip(ps, qs): assert bits(p) == bits(q) and bits(p.grad) == bits(q.grad)
+        assert ours.why is None and ours.replays >= 7
+
+
+def test_a_learning_rate_that_moves_each_step():
+    (ps, ours, opt), (qs, step, other) = [model_step(lambda m: fl.optim.AdamW(m, lr=.01)) for _ in range(2)]
+    ours, rng = record(ours), np.random.default_rng(1)
+    for i in range(12):
+        opt.lr = other.lr = .01 / (i + 1)
+        args = mlp_batch(rng)
+        assert bits(ours(*args)[0]) == bits(step(*args)[0])
+        for p, q in zip(ps, qs): assert bits(p) == bits(q)
+    assert ours.replays >= 7
