@@ -12,29 +12,39 @@ from .tensor import Tensor
 __all__ = ['clock', 'writes', 'Write', 'changed', 'check_kept', 'arrays_in']
 
 clock = itertools.count()    # gives every node its birth number, and every write the time it was made
-writes = {}     # id of an array that owns memory -> (weak reference to it, {part of it: the last Write there})
+# id of an array that owns memory -> (weak reference to it, {part of it, None for all: the last Write there})
+writes = {}
 
 
 class Write:
     "A part of memory somebody wrote to, when, and by which operation; to NumPy it is that part, while its owner lives."
     latest = 0
-    def __init__(self, a, door):
-        self.__array_interface__, self.door = a.__array_interface__, door
-        self.when = Write.latest = next(clock)
+    def __init__(self, a): self.__array_interface__ = a.__array_interface__
+
+    def now(self, door):
+        self.door, self.when = door, next(clock)
+        Write.latest = self.when
 
 
 def changed(a,     # the array
             door,  # by what, for the message: the name of an operation that ends in _
            ):
     "Note that the values of `a` were changed in place just now. Whoever writes to a tensor's memory says so."
-    owner, write = _find_owner(a), Write(a, door)
+    owner = _find_owner(a)
     ref, parts = writes.get(id(owner), (None, None))
     if ref is None or ref() is not owner:
         parts = {}
         writes[id(owner)] = weakref.ref(owner, functools.partial(_forget, id(owner))), parts
-    if a is owner or len(parts) > 1000: parts.clear(); write.__array_interface__ = owner.__array_interface__
-    where = write.__array_interface__
-    parts[where['data'][0], where['shape'], where['strides']] = write
+    if a is owner or len(parts) > 1000 or a.nbytes == owner.nbytes and a.flags.forc:
+        write = parts.pop(None, None) or Write(owner)       # an optimizer comes again and again
+        write.now(door)
+        parts.clear()
+        parts[None] = write
+    else:
+        write = Write(a)
+        write.now(door)
+        where = write.__array_interface__
+        parts[where['data'][0], where['shape'], where['strides']] = write
 
 
 def _find_owner(a):

@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['tasks', 'named_in', 'leaves_of', 'groups_in', 'tell_apart', 'Slot', 'values_of', 'settle', 'Lane',
            'memory_at', 'due', 'in_line', 'squares', 'Optimizer', 'step', 'memory_of', 'move', 'update', 'zero_grad',
-           'shown', 'get_lr', 'set_lr', 'Fused', 'SGD', 'row', 'move_sgd', 'Adam', 'row_of_adam', 'move_adam',
-           'AdamW', 'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish', 'entries',
-           'options_of', 'state_dict', 'load_state_dict', 'read_options']
+           'shown', 'get_lr', 'set_lr', 'Fused', 'work_on', 'SGD', 'row', 'move_sgd', 'Adam', 'row_of_adam',
+           'move_adam', 'AdamW', 'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish',
+           'entries', 'options_of', 'state_dict', 'load_state_dict', 'read_options']
 
 # %% ../../nbs/31_optimizers.ipynb #15e24f87
 import math
@@ -209,7 +209,7 @@ def set_lr(self, lr):
 
 Optimizer.lr = property(get_lr, set_lr, doc=get_lr.__doc__)
 
-# %% ../../nbs/31_optimizers.ipynb #bb8a3838
+# %% ../../nbs/31_optimizers.ipynb #6e9cc603
 class Fused(Optimizer):
     "An optimizer whose step is one kernel for all parameters; `row` gives a group's numbers at an age."
     def plan(self, lane, slots):
@@ -217,10 +217,17 @@ class Fused(Optimizer):
         places, known = [], {}
         for s in slots: places.append((s.at, known.setdefault((id(s.group), s.steps), len(known))))
         ages = {row: s for s, (_, row) in zip(slots, places)}
-        work = tasks(tuple([s.size for s in slots])).copy()
-        work[:, 2:] = np.array(places)[work[:, 0]]
-        work[:, 2] += work[:, 1]
-        return work, np.array([self.row(s.group, s.steps) for s in ages.values()], lane.dtype)
+        table = np.array([self.row(s.group, s.steps) for s in ages.values()], lane.dtype)
+        return work_on(tuple([s.size for s in slots]), tuple(places)), table
+
+# %% ../../nbs/31_optimizers.ipynb #2af84780
+@lru_cache(64)
+def work_on(sizes, places):
+    "The pieces of arrays of these sizes, each with where its memory begins and its row of the table."
+    work = tasks(sizes).copy()
+    work[:, 2:] = np.array(places)[work[:, 0]]
+    work[:, 2] += work[:, 1]
+    return work
 
 # %% ../../nbs/31_optimizers.ipynb #3bdd3eac
 class SGD(Fused):
