@@ -20,15 +20,19 @@ def most_off(n, a, b, dtype):
     "By how much the square of a distance may be off, for vectors of n numbers and lengths a and b."
     return (4 * n + 16) * (np.finfo(dtype).eps / 2) * np.square(a + b)
 
-# %% ../nbs/35_neighbours.ipynb #77bb7b82
+# %% ../nbs/35_neighbours.ipynb #60e645c3
 class Candidates:
     "Rows that may be among the nearest: found by one matrix product, in the type of the rows."
     def __init__(self, rows):
-        self.mean, self.scale, self.dtype = rows.mean(0, dtype='f8'), 1., rows.dtype
-        self.scale = to_ones(self.move(rows))
-        self.moved = self.move(rows)
-        square = np.square(self.moved, dtype='f8').sum(1)
-        self.squares, self.longest = square.astype(self.dtype), float(np.sqrt(square.max()))
+        self.dtype = rows.dtype
+        with np.errstate(over='ignore', invalid='ignore'):
+            self.mean = rows.mean(0, dtype='f8')
+            moved = np.subtract(rows, self.mean, dtype='f8')
+            self.scale = to_ones(moved)
+            moved *= self.scale
+            square = np.square(moved).sum(1)
+            self.moved, self.squares = moved.astype(self.dtype), square.astype(self.dtype)
+        self.longest = float(np.sqrt(square.max()))
 
     def move(self, a): return (np.subtract(a, self.mean, dtype='f8') * self.scale).astype(self.dtype)
 
@@ -36,33 +40,33 @@ class Candidates:
         "A truth value for each question and row: whether it may be one of the k nearest."
         with np.errstate(over='ignore', invalid='ignore'):
             a = self.move(asked)
-            product = Tensor(a, 'ask d').dot(Tensor(self.moved, 'row d'), 'd').data
-            near = self.squares - 2 * product
+            near = Tensor(a * -2, 'ask d').dot(Tensor(self.moved, 'row d'), 'd').data
+            near += self.squares
             length = np.sqrt(np.square(a, dtype='f8').sum(1))
             off = most_off(a.shape[1], length, self.longest, self.dtype)
-            return ~(near > np.partition(near, k - 1, 1)[:, k - 1:k] + 2 * off[:, None])
+            edge = (np.partition(near, k - 1, 1)[:, k - 1] + 2 * off).astype(self.dtype)
+            return ~(near > np.nextafter(edge, np.inf, dtype=self.dtype)[:, None])
 
 def to_ones(a):
     "The power of two that brings the largest number of an array near 1; it costs no digits."
     most = float(np.abs(a).max())
-    return 1. if most == 0 else float(2. ** -np.frexp(most)[1])
+    return float(2. ** -np.frexp(most)[1]) if 0 < most < np.inf else 1.
 
-# %% ../nbs/35_neighbours.ipynb #9f25eddc
-def nearest_rows(rows, asked, k, most=1 << 22):
+# %% ../nbs/35_neighbours.ipynb #0699232a
+def nearest_rows(rows, asked, k, found=None, most=1 << 22):
     "(numbers, distances in f64) of the k rows nearest to each question, the nearest first."
     scale = min(to_ones(rows), to_ones(asked)) if rows.dtype == 'f8' else 1.
-    if scale != 1: rows, asked = rows * scale, asked * scale
-    found, step = Candidates(rows), max(1, most // len(rows))
+    found, step = found or Candidates(rows), max(1, most // len(rows))
     numbers, squares = np.empty((len(asked), k), 'i8'), np.empty((len(asked), k))
     for start in range(0, len(asked), step):
         for i, mask in enumerate(found.of(asked[start:start + step], k), start):
             near = np.flatnonzero(mask)
-            exact = np.square(np.subtract(rows[near], asked[i], dtype='f8')).sum(1)
+            exact = np.square(rows[near] * scale - (asked[i] * scale).astype('f8')).sum(1)
             order = np.argsort(exact, kind='stable')[:k]
             numbers[i], squares[i] = near[order], exact[order]
     return numbers, np.sqrt(squares) / scale
 
-# %% ../nbs/35_neighbours.ipynb #fdc14b45
+# %% ../nbs/35_neighbours.ipynb #a54466f1
 Neighbours = namedtuple('Neighbours', 'rows distances')
 
 class Kept:
@@ -76,6 +80,7 @@ class Kept:
         check_rows(x, self.k)
         self.axis, self.features, self.sizes = x.tags[0], x.tags[1:], x.shape[1:]
         self.points = _as_points(x.data)
+        self.candidates = Candidates(self.points)
         labels = read_labels_of(y if isinstance(y, Tensor) else Tensor(y, self.axis), 'y')
         check_labels(x, labels)
         self.classes, self.codes = np.unique(labels, return_inverse=True)
@@ -87,7 +92,7 @@ class Kept:
         own = without(x.tags, self.features)
         return _as_points(align(x.data, x.tags, (*own, *self.features)).reshape(-1, *self.sizes)), own
 
-# %% ../nbs/35_neighbours.ipynb #a46ce438
+# %% ../nbs/35_neighbours.ipynb #7a5a9ebf
 class Store(Kept):
     "Rows that were seen, and the nearest of them."
     @named
@@ -96,7 +101,7 @@ class Store(Kept):
                   )->Neighbours:
         "The numbers and distances of the k nearest rows, the nearest first; equal distances by row."
         points, own = self.read(x)
-        found = nearest_rows(self.points, points, self.k)
+        found = nearest_rows(self.points, points, self.k, self.candidates)
         tags, kind = (*own, 'neighbour'), x.dtype if x.dtype.is_float else 'f32'
         shape = (*(x.size(t) for t in own), self.k)
         return Neighbours(*(Tensor(a.reshape(shape), tags, t) for a, t in zip(found, ('i64', kind))))

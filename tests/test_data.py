@@ -157,6 +157,9 @@ def test_stratified_rows_are_drawn():
     (DTypeError, "y.to\\('i64'\\)", lambda: Dataset(y=[1., 2.]).split(1, by='y')),
     (TagError, 'one whole number a row', lambda: numbered().split(1, by='x')),
     (UnknownName, "no 'z'", lambda: numbered().split(1, by='z')),
+    (OptionError, "by='y'", lambda: numbered().split(1, stratify=[0])),
+    (OptionError, 'first argument: split', lambda: numbered().split(test_size=.2)),
+    (OptionError, "did you mean 'seed'", lambda: numbered().split(seeds=2)),
 ])
 def test_wrong_splits(kind, said, call):
     with pytest.raises(kind, match=said): call()
@@ -239,6 +242,14 @@ ORDER = [6, 1, 4, 0, 7, 5, 3, 2]
     (OptionError, 'not a whole number', lambda d: d.batches('batch', 2.5)),
     (InvalidShape, 'workers is -1', lambda d: d.batches('batch', 2, workers=-1)),
     (InvalidShape, 'epoch is -1', lambda d: d.batches('batch', 2, epoch=-1)),
+    (TagError, "help: batches\\('batch', 32\\)", lambda d: d.batches(32)),
+    (TagError, "help: batches\\('batch', 32\\)", lambda d: d.batches()),
+    (TagError, "help: batches\\('batch', 4\\)", lambda d: d.batches('row', 4)),
+    (OptionError, "no size\n  help: batches\\('batch', 32\\)", lambda d: d.batches('batch')),
+    (OptionError, 'seed=0 gives another order', lambda d: d.batches('batch', 2, shuffle=True)),
+    (OptionError, 'partial=False', lambda d: d.batches('batch', 2, drop_last=True)),
+    (OptionError, 'second argument: batches', lambda d: d.batches(batch_size=2)),
+    (OptionError, "did you mean 'epoch'", lambda d: d.batches('batch', 2, epochs=2)),
 ])
 def test_wrong_batches(kind, said, call):
     with pytest.raises(kind, match=said): call(numbered())
@@ -554,3 +565,31 @@ def test_without_scikit_learn(monkeypatch):
                                         ('nothing_like_it', 'there is: ')])
 def test_names_of_other_libraries(name, said):
     with pytest.raises(UnknownName, match=said): getattr(fl.data, name)
+
+
+def test_a_program_that_stops_while_a_thread_is_busy_ends(tmp_path):
+    "Whoever breaks off, or falls over, does not wait for a source that never gives anything."
+    import subprocess, sys
+    (tmp_path/'p.py').write_text('''import time, fucinalib as fl
+def source():
+    yield 1
+    time.sleep(600)
+for v in fl.data.prefetch(source()): break
+held = fl.data.prefetch(source()); next(held)
+print('out')
+''')
+    done = subprocess.run([sys.executable, tmp_path/'p.py'], capture_output=True, text=True, timeout=120)
+    assert done.stdout == 'out\n' and done.returncode == 0 and not done.stderr
+
+def test_a_child_iterates_anew():
+    "Threads stay in the parent of a fork: a child that goes on with its iteration is told, and does not hang."
+    import multiprocessing
+    def go_on(found, said):
+        try: next(found)
+        except ForkError as e: said.put(str(e))
+    context, found = multiprocessing.get_context('fork'), iter(fl.data.prefetch(range(100)))
+    next(found)
+    child = context.Process(target=go_on, args=(found, said := context.SimpleQueue()))
+    child.start()
+    child.join(60)
+    assert 'iterate anew' in said.get()

@@ -96,7 +96,7 @@ def test_pieces_of_questions_change_nothing():
     rows, asked = rng.normal(size=(100, 5)).astype('f4'), rng.normal(size=(33, 5)).astype('f4')
     whole = nearest_rows(rows, asked, 4)
     for most in (1, 100, 250, 10**4):
-        for a, b in zip(whole, nearest_rows(rows, asked, 4, most)): np.testing.assert_array_equal(a, b)
+        for a, b in zip(whole, nearest_rows(rows, asked, 4, most=most)): np.testing.assert_array_equal(a, b)
 
 def test_threads_and_backends_change_nothing():
     rows = rng.integers(0, 3, (3000, 16)).astype('f4') + np.float32(100)

@@ -8,8 +8,9 @@ from ..errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape
 from ..tags import axis_of
 from ..tensor import Tensor, ingest
 
-__all__ = ['read_columns', 'read_rows', 'read_labels_of', 'check_size', 'no_column', 'rows_meant', 'count_aside',
-           'check_strata', 'check_finite', 'check_row', 'no_features', 'stack_rows']
+__all__ = ['read_columns', 'read_rows', 'read_labels_of', 'check_size', 'no_column', 'no_option',
+           'rows_meant', 'count_aside', 'check_strata', 'check_finite', 'check_row', 'no_features',
+           'stack_rows']
 
 
 def read_columns(given,   # name -> tensor, array or list
@@ -86,9 +87,30 @@ def no_column(data, name):
     return fault(UnknownName, f'a data set has no {name!r}', help=did_you_mean(name, [*data.columns, *methods]))
 
 
-def rows_meant(data, tag):
-    "The error for batches along another axis than the rows."
-    return fault(TagError, f'over {tag!r}: the rows are {data.axis!r}', help=f'{{op}}({data.axis!r}, ...)')
+def rows_meant(data, tag, size):
+    "The error for batches along another axis than the rows, or without a size."
+    if isinstance(tag, str) and tag == data.axis: return fault(OptionError, 'no size', help=f'{{op}}({tag!r}, 32)')
+    if not isinstance(tag, str) and size is None:      # batches(32)
+        size = tag if isinstance(tag, int) and tag > 0 else 32
+        return fault(TagError, 'the name of the rows comes first', help=f'{{op}}({data.axis!r}, {size})')
+    return fault(TagError, f'over {tag!r}: the rows are {data.axis!r}', help=f'{{op}}({data.axis!r}, {size or 32})')
+
+
+HABITS = dict(      # an option of another library -> what is written here
+    shuffle='seed=0 gives another order in each epoch; without a seed rows come as they stand',
+    batch_size='the size is the second argument: {op}(rows, 32)', bs='the second argument: {op}(rows, 32)',
+    drop_last='partial=False leaves a smaller last batch out', drop_remainder='partial=False leaves it out',
+    num_workers='workers=2', prefetch_factor='workers=1 makes batches ahead',
+    transform='augment=function of (row, seed)',
+    collate_fn='a batch holds the columns of the data set, stacked', pin_memory='everything is computed on the CPU',
+    generator='seed=0', random_state='seed=0', rng='seed=0', sampler='data[rows] chooses rows; seed=0 shuffles',
+    test_size='the share to keep aside is the first argument: {op}(.2)', lengths='the first argument: {op}(.2)',
+    train_size='the share to keep aside is the first argument: {op}(.2)', stratify="by='y', the column of classes")
+
+
+def no_option(name, known):
+    "The error for an option that there is not: what it is called here, or the nearest there is."
+    return fault(OptionError, f'there is no option {name!r}', help=HABITS.get(name) or did_you_mean(name, known))
 
 
 def check_size(size, n, axis):

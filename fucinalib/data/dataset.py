@@ -8,16 +8,17 @@ __all__ = ['CLOTHES', 'row_type', 'Rows', 'Dataset', 'shuffle', 'split', 'apport
            'Batches', 'batches', 'windows', 'pictures_of', 'iris', 'digits', 'fashion_mnist', 'mnist', 'from_csv',
            'from_folder']
 
-# %% ../../nbs/32_data.ipynb #291ea928
+# %% ../../nbs/32_data.ipynb #a341a790
 from collections import namedtuple
 from copy import copy
 from functools import lru_cache
+from inspect import signature
 import numpy as np
 from ..arguments import as_whole
 from .ahead import run_ahead
 from .columns import (check_finite, check_row, check_size, check_strata,
-                                    count_aside, no_column, no_features, read_columns, read_labels_of,
-                                    read_rows, rows_meant, stack_rows)
+                                    count_aside, no_column, no_features, no_option, read_columns,
+                                    read_labels_of, read_rows, rows_meant, stack_rows)
 from . import readers, sources
 from ..dtypes import rounded
 from ..errors import (InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean, fault,
@@ -95,14 +96,15 @@ def _permutation(n, seed): return randperm('row', n, seed=seed).data
 
 Dataset.shuffle = shuffle
 
-# %% ../../nbs/32_data.ipynb #2d6d0856
+# %% ../../nbs/32_data.ipynb #a842a460
 @named
 def split(self,
-          test,        # share of the rows to keep aside, .2, or how many
+          test=.2,     # share of the rows to keep aside, or how many
           seed=None,   # which: random ones; None: the last
           by=None,     # name of a column of classes; each is then parted alike
-         )->tuple:
+          **unknown)->tuple:
     "(training set, test set). Sizes are exact: a share is rounded once, half a row up."
+    for name in unknown: raise no_option(name, ('test', 'seed', 'by'))
     n, k = len(self), count_aside(test, len(self))
     if seed is None and by is None: return self[:n - k], self[n - k:]
     order = np.arange(n) if seed is None else _permutation(n, as_whole(seed, 'seed'))
@@ -229,20 +231,21 @@ class Batches:
         if self.augment is None: return self.data.take(rows)
         return _augmented(self.data, rows, self.augment, int(at(self.seed, 2 * epoch + 1)))
 
-# %% ../../nbs/32_data.ipynb #bf891988
+# %% ../../nbs/32_data.ipynb #b49dff85
 @named
 def batches(self,
-            tag,            # name of the rows
-            size,           # rows in a batch
+            tag=None,       # name of the rows
+            size=None,      # rows in a batch
             *,
             seed=None,      # of the order, another in each epoch; None: as they stand
             epoch=0,        # the epoch that comes first
             partial=True,   # whether a smaller last batch counts
             augment=None,   # function of (row, seed) that gives back a row; needs seed=
             workers=0,      # threads that make batches ahead of their use; 0: none
-           )->Batches:
+            **unknown)->Batches:
     "Batches of rows, each a tuple of tensors with the names of the columns: `for x, y in ...`."
-    if tag != self.axis: raise rows_meant(self, tag)
+    for name in unknown: raise no_option(name, signature(batches).parameters)
+    if tag != self.axis or size is None: raise rows_meant(self, tag, size)
     size = as_whole(size, 'size', 1)
     check_size(size, len(self), self.axis)
     if seed is None and augment is not None:
