@@ -3,6 +3,7 @@ from .checkpoints import (Checkpoint, Checkpoints, load_weights, read_checkpoint
                           save_checkpoint, save_weights)
 from .curves import History
 from .learner import Average, Callback, EarlyStop, KeepBest, Learner
+from .sequential import AvgPool2D, Conv2D, Dense, MaxPool2D, Planned, Sequential
 from ..elsewhere import of_package as _of_package
 
 _LEARNER = 'fl.train.Learner(model, optimizer, step).fit(batches, epochs)'
@@ -13,6 +14,9 @@ _ELSEWHERE = dict(
     **dict.fromkeys('EarlyStopping early_stopping'.split(), 'fl.train.EarlyStop(patience=5)'),
     **dict.fromkeys('ModelCheckpoint CheckpointCallback'.split(), 'fl.train.Checkpoints(path)'),
     load_checkpoint='fl.train.resume(learner, path), or fl.train.restore_checkpoint(path, model=model)',
+    Flatten="the word 'flatten': model.add('flatten')", BatchNorm="the word 'batch_norm'", ReLU="the word 'relu'",
+    BatchNormalization="the word 'batch_norm'", Dropout='fl.nn.Dropout(.5)', Linear="Dense('hidden=64')",
+    Embedding="fl.nn.Embedding('word=1000', 'embed=64')", Activation="the word 'relu': model.add('relu')",
     BestModel='fl.train.KeepBest()', SaveBest='fl.train.KeepBest()', evaluate='learner.evaluate(batches)')
 
 
