@@ -85,6 +85,8 @@ FUNCTIONS = dict(
     | dict.fromkeys('KNeighborsClassifier NearestNeighbors KNN neighbors'.split(), NEAREST)
     | dict.fromkeys('datasets MNIST FashionMNIST digits iris mnist'.split(), DATA)
     | dict.fromkeys('save load savez state_dict load_state_dict from_pretrained'.split(), FILES)
+    | dict.fromkeys('LoRA LoraConfig peft get_peft_model'.split(), "fl.lora.add_lora(model, '*.q *.v')")
+    | dict.fromkeys('CMAES evolution_strategies'.split(), 'fl.evolution.Evolution(model).step(reward)')
     | dict.fromkeys('from_torch to_torch load_torch'.split(), 'fl.nn.from_torch(model, arrays), fl.nn.to_torch(model)')
     | dict.fromkeys('jit compile script pmap TorchScript'.split(), EAGER)
     | dict.fromkeys('grad gradient value_and_grad GradientTape tape vjp jvp hessian jacobian jacrev'.split(), SLOPES)

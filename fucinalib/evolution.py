@@ -12,6 +12,7 @@ from collections import namedtuple
 import numpy as np
 from .autograd import no_grad
 from .checks import flag, number, one_of, whole
+from .elsewhere import of_package
 from .errors import DTypeError, NonFiniteValue, OptionError, fault, named
 from .nn.images import look_at
 from .nn.module import Module
@@ -168,3 +169,8 @@ class Evolution(Resumable):
         self.score, self.snapshot = centered_ranks if ranks else z_scores, snapshot
         self.decay, self.norm = decay, norm
         self.anchor = [t.data.copy() for t in self.params] if decay else None
+
+# %% ../nbs/36_evolution.ipynb #bbf3dce4
+_ELSEWHERE = dict.fromkeys('ES OpenES CMAES CMA EvolutionStrategy'.split(), 'Evolution(model)')
+
+def __getattr__(name): raise of_package('fl.evolution', name, globals(), _ELSEWHERE)

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from math import prod
 from .autograd import no_grad
 from .checks import number, whole
+from .elsewhere import of_package
 from .errors import OptionError, did_you_mean, fault, named
 from .nn.images import look_at
 from .nn.layers import Dropout, Linear
@@ -99,7 +100,8 @@ class LoRA(Mergeable):
 # %% ../nbs/47_lora.ipynb #84a707b1
 def linear_layers(model, where):
     "path -> Linear layer, for paths that match one of the patterns; each pattern matches at least one."
-    linear = {p: m for p, m in model.named_modules() if isinstance(m, Linear)}
+    taken = {id(m.base) for m in model.modules() if isinstance(m, LoRA)}
+    linear = {p: m for p, m in model.named_modules() if isinstance(m, Linear) and id(m) not in taken}
     patterns = where.split() if isinstance(where, str) else list(where)
     for pattern in patterns:
         if any(fnmatchcase(p, pattern) for p in linear): continue
@@ -136,7 +138,10 @@ def add_lora(model,       # a module; it is frozen, but for what is added
     layers = linear_layers(model, where)
     if layers.get('') is model:
         raise fault(OptionError, 'of a single layer', help='LoRA(layer) is a new one around it')
+    before = [m for m in model.modules() if isinstance(m, LoRA)]
+    learning = [t for m in before for t in (m.a, m.b) if t.requires_grad]
     model.freeze()
+    for t in learning: t.requires_grad = True
     new = {id(m): LoRA(m, rank, alpha, dropout, seed=derived(seed, p)) for p, m in layers.items()}
     replace_layers(model, new)
     return model
@@ -188,3 +193,10 @@ def load_lora(model, state):
     if missing or foreign: raise mismatch(missing, foreign, {})
     model.load_state_dict(state, strict=False)
     return model
+
+# %% ../nbs/47_lora.ipynb #d5939255
+_ELSEWHERE = dict(LoraConfig="LoRA(layer, rank=8, alpha=16.)",
+                  get_peft_model="add_lora(model, '*.q *.v')",
+                  merge_and_unload='merge_lora(model), then drop_lora(model)')
+
+def __getattr__(name): raise of_package('fl.lora', name, globals(), _ELSEWHERE)

@@ -233,5 +233,9 @@ def test_what_is_refused(kind, make, words):
     with pytest.raises(kind, match=words): make()
     with pytest.raises(fl.FucinaError): Evolution([P()], population=1)
 
+@pytest.mark.parametrize('name', ['CMAES', 'OpenES', 'Evolutoin', 'evolution'])
+def test_names_of_other_libraries(name):
+    with pytest.raises(fl.UnknownName, match='Evolution'): getattr(evolution, name)
+
 def test_it_is_there_when_asked_for():
     assert fl.evolution is evolution

@@ -7,6 +7,7 @@ from fucinalib.errors import FileError, OptionError, UnknownName
 from fucinalib.examples import listed, run
 
 SMALL = dict(      # name -> settings under which it runs in a moment
+    balance='--generations 3 --steps 60',
     hello='', dot='', tensors='', dataset='', plasma='--width 12 --height 7 --frames 2', xor='--steps 400',
     fizzbuzz='--epochs 8 --n 15', spiral='--epochs 60', iris='--epochs 60', digits='--n 300 --epochs 6',
     mnist='--n 20 --epochs 1 --size 8', fashion='--n 20 --epochs 1 --size 8',
@@ -24,6 +25,10 @@ def test_runs(name, capsys, monkeypatch):
         monkeypatch.setattr(fl.data, 'fashion_mnist', lambda: (whole[:40], whole[40:]))
     run(name, *SMALL[name].split())
     assert capsys.readouterr().out
+
+def test_the_pole_learns_to_stand():
+    found = run('balance', '--generations', 8, '--carts', 4)
+    assert found['before'] < 15 and found['after'] > 100 and len(found['curve']) == 8
 
 def test_every_example_is_tried_and_told():
     assert SMALL.keys() == listed().keys()

@@ -264,6 +264,21 @@ def test_a_copy_is_on_its_own():
     unmerge_lora(twin)
     assert m[0].merged.item() and not twin[0].merged.item() and np.array_equal(twin[0].base.weight, model()[0].weight)
 
+def test_adding_once_more_leaves_what_is_there(backend):
+    "No LoRA within a LoRA; what was added first learns on."
+    m = add_lora(model(), '0', rank=1, seed=0)
+    first = m[0]
+    add_lora(m, '*', rank=2, seed=1)
+    assert m[0] is first and type(first.base) is nn.Linear
+    assert [n for n, _ in m.named_parameters()] == ['0.a', '0.b', '2.body.a', '2.body.b', '3.a', '3.b']
+    with pytest.raises(OptionError, match='no Linear layer'): add_lora(m, '0')
+
+@pytest.mark.parametrize('name, said', [('LoraConfig', 'LoRA(layer'), ('get_peft_model', 'add_lora(model'),
+                                        ('merge_and_unload', 'merge_lora'), ('add_lorra', "did you mean")])
+def test_names_of_other_libraries(name, said):
+    with pytest.raises(fl.UnknownName) as e: getattr(lora, name)
+    assert said in str(e.value)
+
 MISTAKES = [
     (OptionError, lambda: LoRA(nn.Conv2d('c=2', 'o=2', 1)), 'takes a Linear layer'),
     (FucinaError, lambda: LoRA(nn.Linear('i=2', 'o=2'), rank=0), 'rank is 0'),
