@@ -256,6 +256,7 @@ def no_method(x, name, known):
     "The error for an attribute that the tensor `x` has not, or cannot read any more."
     if name in known: return taken_apart(x) or AttributeError(name)
     if name == '_data': return fault(DTypeError, HIDDEN, help=SHOWN)
+    if name in x.tags: return fault(UnknownName, f'{name!r} is an axis of x', x=x, help=_ways_along(name))
     help, shown = of_tensor(name, known), example(METHODS.get(name), x)
     return fault(UnknownName, f'a tensor has no {name!r}', x=x, help=f'{help} {shown}' if shown else help)
 
@@ -264,6 +265,11 @@ def given_along(x, function, args, kw):
     "What ours is called with in the place of a function of NumPy; None where that takes more than words for axes."
     name = function.__name__
     return axes_asked(x, args, kw, name in WHOLE) if name in ALONG else None
+
+
+def _ways_along(tag):
+    "What can be asked of an axis."
+    return f'x.size({tag!r}), x.select({{{tag!r}: 0}}), x.sum({tag!r})'
 
 
 def no_setting(x, value):

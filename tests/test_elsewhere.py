@@ -200,3 +200,12 @@ def test_what_torch_taught_is_told_the_way(call, help):
     "Sizes before names, labels before the axis, positions: what a first program gets wrong."
     with pytest.raises(fl.FucinaError) as e: call()
     assert help in str(e.value), e.value
+
+
+def test_an_axis_is_no_attribute():
+    "x.row, as tables have it: the lines that are told run."
+    x = fl.Tensor([[1., 2.], [3., 4.]], 'row col')
+    with pytest.raises(fl.UnknownName, match="'row' is an axis of x") as e: x.row
+    found = [eval(f'x{call}', dict(x=x)) for call in re.findall(r"x(\.\w+\([^)]*\))", str(e.value))]
+    assert found[0] == 2 and [t.tolist() for t in found[1:]] == [[1, 2], [4, 6]]
+    assert not hasattr(x, 'row')
