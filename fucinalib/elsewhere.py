@@ -153,11 +153,13 @@ REDUCED = 'a reduced axis goes away; pointwise operations meet by name and need 
 FRESH = 'operations return a new tensor'
 
 # an operation that misses an argument -> the shorter way
-MISSING = dict(matmul='x @ w sums over the axis both have; x.dot(w, tag) over the one you name')
+MISSING = dict(one_hot="the names of the axes come before the depth: one_hot([2, 0], 'item class', 3)",
+               matmul='x @ w sums over the axis both have; x.dot(w, tag) over the one you name')
 
 # an option of an operation -> what to say
 BY_TAG = '{where}axes are chosen by tag: {call}'
-OPTIONS = dict(dim=BY_TAG, axis=BY_TAG,
+OPTIONS = dict(dim=BY_TAG, axis=BY_TAG, dims=BY_TAG,
+               unbiased='ddof=1 divides by n - 1, ddof=0 by n', correction='ddof, the same number',
                keepdim=REDUCED, keepdims=REDUCED,
                inplace=FRESH, out=FRESH)
 

@@ -8,16 +8,17 @@ from unicodedata import normalize
 from .errors import ShapeMismatch, TagError, brief, did_you_mean, fault
 
 __all__ = ['not_a_tag', 'check_words', 'said_twice', 'too_many', 'check_position', 'not_there', 'not_one',
-           'not_free', 'two_sizes', 'by_word', 'renaming', 'CHOSEN']
+           'not_free', 'two_sizes', 'by_word', 'renaming', 'CHOSEN', 'ANY']
 
 CHOSEN = 'an axis is chosen by its name'      # what a number in the place of a name is told
+ANY = "for example 'row'"
 
 
 def not_a_tag(t):
     "The error for what is no name, or is one that Python would read as another."
     if not isinstance(t, str):
         head = f'{brief(t)} is not a tag: {CHOSEN}, never by its position'
-        return fault(TagError, head, help="for example 'row'")
+        return fault(TagError, head, help=ANY)
     if (normal := normalize('NFKC', t)) != t:
         head = f'{t!r} is not a tag: where it stands in a program, Python reads {normal!r}'
         return fault(TagError, head, help=f'write {normal!r}')

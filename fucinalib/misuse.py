@@ -9,7 +9,7 @@ import numpy as np
 from .elsewhere import MISSING, OPTIONS, taken_apart
 from .errors import DTypeError, InvalidShape, OptionError, OutOfMemory, TagError, UnsupportedView
 from .errors import brief, did_you_mean, fault
-from .misnamed import CHOSEN
+from .misnamed import ANY, CHOSEN
 from .positions import NAMING, NUMBER_FIRST, by_name, names_first
 from .tensor import Tensor
 
@@ -26,9 +26,14 @@ def completed(o,      # an operation
     if unnamed and (call := by_name(o, args, kw)):
         position = re.match('position .*? is .*?: ', error.help or '')
         error.help = (position[0] if position and o.name not in NUMBER_FIRST else '') + call
+    elif unnamed and error.help in ('name it', ANY) and (tags := _first_tags(args)):
+        error.help = f'the axes of x are {" ".join(tags)}'
     elif args and (call := names_first(o, args, kw)):
         error = _alone(fault(TagError, 'the names of the axes come before their sizes', call))
     return error.told(o.name, o.given(args, kw))
+
+
+def _first_tags(args): return next((a.tags for a in args[:1] if isinstance(a, Tensor)), ())
 
 
 def _find_torn(args, kw):
@@ -73,8 +78,9 @@ def _axis_first(o, args, kw):
     first, *names = o.signature.parameters
     x, odd = given.get(first), given.get('tag')
     if names[:1] != ['tag'] or odd is None or isinstance(odd, (str, tuple)) or not isinstance(x, Tensor): return None
-    call = by_name(o, args[:1] + (-1,) + args[1:], kw) if x.tags and not kw else None
-    if call is None or isinstance(odd, int) and o.name not in NUMBER_FIRST:
+    whole = args if o.name in NUMBER_FIRST or o.name == 'repeat' else (*args[:1], -1, *args[1:])
+    call = by_name(o, whole, kw) if x.tags else None
+    if call is None:
         call = f'x.{o.name}({", ".join([repr((x.tags or ("d",))[-1]), *names[1:2]])})'
     return f'the axis comes first: {call}'
 
@@ -94,7 +100,8 @@ def _say_known(o, unknown, kw, args):
     inside = isinstance(value, int) and -len(tags) <= value < len(tags)
     where = f'position {value} is {tags[value]!r}; ' if inside else ''
     tag = tags[value] if inside else (tags or ('col',))[-1]
-    call = inside and by_name(o, (args[0], value, *args[1:]), known) or call.format(op=o.name, tag=tag)
+    whole = (*args, value) if o.name in NUMBER_FIRST else (*args[:1], value, *args[1:])
+    call = inside and by_name(o, whole, known) or call.format(op=o.name, tag=tag)
     return OPTIONS[unknown].format(where=where, call=call)
 
 
@@ -122,6 +129,9 @@ def no_tensor(name, value, help="Tensor([1., 2.], 'd') makes one of numbers and 
 def unnamed_index(x, where):
     "The error for x[0] and its kind, with the same index by name."
     first, index = (x.tags or ('d',))[0], where if isinstance(where, tuple) else (where,)
+    if len(index) > 1 and sum(i is ... for i in index) == 1:      # as many whole axes as are left
+        at = next(k for k, i in enumerate(index) if i is ...)
+        index = index[:at] + (slice(None),) * (x.ndim - len(index) + 1) + index[at + 1:]
     help = f'x[{{{first!r}: 0}}]'
     if len(index) <= x.ndim and all(isinstance(i, (int, np.integer, slice)) and not isinstance(i, bool) for i in index):
         help = f'x[{{{", ".join(f"{t!r}: {_say_bounds(i)}" for t, i in zip(x.tags, index) if i != slice(None))}}}]'

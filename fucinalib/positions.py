@@ -79,6 +79,7 @@ def _say_argument(o, x, p, given):
     if p.name not in given:
         if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD): return ''
         at = LAST.get(p.name)
+        if p.name == 'out': return repr(_free('new', x.tags))
         return repr(x.tags[at]) if at is not None and len(x.tags) >= -at else None
     value = given[p.name]
     if p.name in NAMING and p.name not in o.operands: return _say_axes(x, value, p.kind is p.VAR_POSITIONAL)
@@ -131,7 +132,16 @@ def _select(x, rest):
     return f'x.select({x.tags[at]}={i!r})' if _is_count(at) and -x.ndim <= at < x.ndim else None
 
 
+def _trailing(name):
+    "Of a norm: torch asks for the sizes of the last axes."
+    def call(x, rest):
+        if rest and _is_count(rest[0]) and -x.ndim <= rest[0] < x.ndim: return f'x.{name}({x.tags[rest[0]]!r})'
+        return f'x.{name}({x.tags[-1]!r})' if x.tags and rest else None
+    return call
+
+
 SPECIAL = dict(reshape=_reshape, repeat=_repeat, split=_split, squeeze=_squeeze, select=_select,
+               layer_norm=_trailing('layer_norm'), rms_norm=_trailing('rms_norm'),
                broadcast_to=lambda x, rest: example('broadcast_to', x),
                flatten=lambda x, rest: example('flatten', x),
                insert_axis=lambda x, rest: f'x.insert_axis({_free("new", x.tags)!r})',
@@ -144,10 +154,12 @@ def names_first(o, args, kw):
     "The call that makes a tensor of the sizes that are given without names: normal(0, 1, (3, 4)); or None."
     first = next(iter(o.signature.parameters), None)
     if o.operands or first not in ('tags', 'tag') or not args: return None
-    if not (_is_count(args[0]) or _is_counts(args[0]) or 'size' in kw and not isinstance(args[0], str)): return None
+    sized = any(map(_is_counts, args)) or 'size' in kw
+    if not (_is_count(args[0]) or _is_counts(args[0]) or sized and isinstance(args[0], float)): return None
     names = next((a for a in args if isinstance(a, str)), None)
     rest = [a.item() if isinstance(a, np.generic) else a for a in args if a is not names]
-    if first == 'tag': return f'{o.name}({names or "n"!r}, {", ".join(map(brief, rest))})'
+    more = [f'{k}={brief(v)}' for k, v in kw.items() if k in o.signature.parameters and k != 'shape']
+    if first == 'tag': return f'{o.name}({names or "n"!r}, {", ".join([*map(brief, rest), *more])})'
     sizes = kw.get('size', kw.get('shape')) or next((a for a in rest if _is_counts(a)), None)
     if sizes is not None: rest = [a for a in rest if a is not sizes]
     else:      # randn(3, 4), full(3, 1.): the whole numbers in front
@@ -158,7 +170,7 @@ def names_first(o, args, kw):
     letters = names or USUAL.get(len(sizes)) or ' '.join(f'd{i}' for i in range(len(sizes)))
     shape = brief(sizes if len(sizes) > 1 else sizes[0])
     if o.name == 'randint' and len(rest) == 1: rest = [0, *rest]
-    return f'{o.name}({", ".join([repr(letters), shape, *map(brief, rest)])})'
+    return f'{o.name}({", ".join([repr(letters), shape, *map(brief, rest), *more])})'
 
 
 # ---- functions of NumPy

@@ -27,6 +27,9 @@ CALLS = {
     'x.roll(1, 0)': np.roll(A, 1, 0), 'x.repeat(2, 1)': np.tile(A, (2, 1)), 'x.repeat(1, 2)': np.tile(A, (1, 2)),
     'x.dot(w, 1)': (A @ I.T), 'fl.concat([x, x], 0)': np.concatenate([A, A]), 'fl.stack([x, x], 0)': np.stack([A, A]),
     'x.tril()': np.tril(A), 'x.trace()': A.trace(), 'x.expand(2, 3, 4)': np.stack([A, A]),
+    'x.roll(1)': np.roll(A, 1, 1), 'x.roll(1, dims=0)': np.roll(A, 1, 0), 'x.repeat(2)': np.tile(A, (1, 2)),
+    'x.diagonal()': A.diagonal(), 'x[..., 0]': A[:, 0], 'x[0, ...]': A[0], 'x[0, 1]': A[0, 1],
+    'x.layer_norm((4,))': (A - A.mean(1, keepdims=True)) / np.sqrt(A.var(1, keepdims=True) + 1e-5),
     'np.mean(x)': A.mean(), 'np.mean(x, 1)': A.mean(1), 'np.sum(x, axis=0)': A.sum(0), 'np.sum(x, (0, 1))': A.sum(),
     'np.cumsum(x, 0)': A.cumsum(0), 'np.argmax(x, axis=1)': A.argmax(1), 'np.amax(x)': A.max(),
 }
@@ -36,7 +39,7 @@ CALLS = {
 def test_the_line_that_is_told_names_the_axes_and_runs(call, learns):
     scope = dict(x=X(learns), w=fl.Tensor(I, 'out feat'), one=fl.Tensor(A[:1], 'batch feat'), np=np, fl=fl)
     with pytest.raises(fl.FucinaError) as e: eval(call, scope)
-    line = re.findall(r'\b(?:x|fl)\.[^;]*\)', str(e.value).rsplit('help: ', 1)[1])[0]
+    line = re.findall(r'\b(?:x|fl)\.[^;]*\)|x\[.*\]', str(e.value).rsplit('help: ', 1)[1])[0]
     if call.startswith('one'): scope['x'] = scope['one']
     given = eval(line, scope | dict(tensors=[scope['x']] * 2, indices=np.array([1, 0])))
     got = given if isinstance(given, int) else given.numpy()
@@ -47,7 +50,8 @@ def test_the_line_that_is_told_names_the_axes_and_runs(call, learns):
 MADE = {'fl.normal(0, 1, (3, 4))': (3, 4), 'fl.uniform(0, 1, (3, 4))': (3, 4), 'fl.normal(0., 1., size=(3, 4))': (3, 4),
         'fl.randint(0, 10, (3, 4))': (3, 4), 'fl.randint(10, (3,))': (3,), 'fl.eye(3)': (3, 3),
         'fl.full((2, 3), 1.)': (2, 3), 'fl.arange(3)': (3,), 'fl.arange(0, 3)': (3,), 'fl.linspace(0, 1, 5)': (5,),
-        'fl.randperm(6)': (6,),
+        'fl.randperm(6)': (6,), 'fl.normal(0., 1., (3, 4))': (3, 4), 'fl.bernoulli(.5, (3,))': (3,),
+        'fl.linspace(0, 1, steps=5)': (5,), 'fl.zeros(2, 3, dtype="f64")': (2, 3),
         'fl.zeros(2, 3)': (2, 3), 'fl.rand((2, 3))': (2, 3), 'fl.ones(np.int64(3))': (3,)}
 
 @pytest.mark.parametrize('call', MADE)
@@ -66,6 +70,11 @@ def test_parts_of_an_axis_in_the_order_of_torch():
     assert eval(str(e.value).rsplit('help: ', 1)[1], dict(x=x)).tolist() == A[:, :3].tolist()
     with pytest.raises(fl.TagError) as e: x.topk(2, 1)
     assert eval(str(e.value).rsplit('help: ', 1)[1], dict(x=x)).values.tolist() == A[:, [3, 2]].tolist()
+
+
+@pytest.mark.parametrize('call', ['x.sum(5)', 'x.permute(0, 1, 2)', 'x.flip(2)'])
+def test_a_position_that_is_not_there_is_told_the_axes(call):
+    with pytest.raises(fl.TagError, match='the axes of x are batch feat'): eval(call, dict(x=X()))
 
 
 def test_how_many_is_a_number():
