@@ -29,7 +29,12 @@ class Cell(Module):
     gates = ()
 
     @named
-    def __init__(self, read, hidden, bias=True, seed=None, dtype='f32'):
+    def __init__(self,
+                 read,        # axes that are summed over: 'letter=53', or several
+                 hidden,      # axes of the state: 'hidden=96'
+                 bias=True,   # whether a number is added to each sum
+                 seed=None,   # of the first weights, Glorot's for each gate by itself
+                 dtype='f32'):
         own = read_axes(hidden, 'hidden')
         sums = dict(gate=len(self.gates)) | own if self.gates else own
         def gate_by_gate(axes, read, _, **how): return glorot_normal(axes, read, tuple(own), **how)
@@ -69,7 +74,14 @@ class LSTMCell(Cell):
     "Long short-term memory: h, c = cell(x, (h, c)). The forget gate begins at `forget_bias`."
     gates = 'i', 'f', 'g', 'o'
 
-    def __init__(self, read, hidden, bias=True, forget_bias=1., seed=None, dtype='f32'):
+    @named
+    def __init__(self,
+                 read,             # axes that are summed over: 'letter=53', or several
+                 hidden,           # axes of both states: 'hidden=96'
+                 bias=True,        # whether a number is added to each sum
+                 forget_bias=1.,   # the first value of that of the forget gate
+                 seed=None,        # of the first weights
+                 dtype='f32'):
         super().__init__(read, hidden, bias, seed, dtype)
         if bias: self.x.bias.data[self.gates.index('f')] = forget_bias
 
@@ -89,7 +101,13 @@ class GRUCell(Cell):
     "Gated recurrent unit: h = cell(x, h). The reset gate acts after the product, as in torch."
     gates = 'r', 'z', 'n'
 
-    def __init__(self, read, hidden, bias=True, seed=None, dtype='f32'):
+    @named
+    def __init__(self,
+                 read,        # axes that are summed over: 'letter=53', or several
+                 hidden,      # axes of the state: 'hidden=96'
+                 bias=True,   # whether a number is added to each sum, and one to what is reset
+                 seed=None,   # of the first weights
+                 dtype='f32'):
         super().__init__(read, hidden, bias, seed, dtype)
         self.bias_n = param(np.zeros_like(self.x.bias.data[0]), self.x.bias.tags[1:]) if bias else None
 
@@ -125,6 +143,19 @@ def _states_for(state, n):
     head = f'the state of {n} cells is a list of {n}'
     raise fault(OptionError, head, help='y, state = layer(x) gives one')
 
+# %% ../../nbs/34_recurrence.ipynb #cfddf8c4
+def _read_layers(self, x, state=None):
+    "States of the last layer after each entry of x, and all cells' last."
+    given, after = _states_for(state, len(self.cells)), []
+    for i in range(0, len(self.cells), self.ways):
+        seen = []
+        for j, cell in enumerate(self.cells[i:i + self.ways]):
+            y, last = cell.along(flip(x, self.over) if j else x, self.over, given[i + j])
+            seen.append(flip(y, self.over) if j else y)
+            after.append(last)
+        x = concat(seen, self.hidden) if self.ways > 1 else seen[0]
+    return x, after if len(after) > 1 else after[0]
+
 # %% ../../nbs/34_recurrence.ipynb #ce27b74e
 class Recurrent(Module):
     """A sequence read by cells: y, state = layer(x, state). `over` is the axis of time; y has the last
@@ -132,7 +163,15 @@ class Recurrent(Module):
     cell = None
 
     @named
-    def __init__(self, read, hidden, over='seq', layers=1, bidirectional=False, seed=None, **options):
+    def __init__(self,
+                 read,                 # axes of one entry: 'letter=53', or several
+                 hidden,               # axes of a state: 'hidden=96'
+                 over='seq',           # the axis of time
+                 layers=1,             # cells one after the other
+                 bidirectional=False,  # a second cell for each layer, which begins at the end
+                 seed=None,            # of the first weights
+                 **options,            # of the cell: bias, dtype, of an LSTM forget_bias
+                ):
         self.over, self.ways, self.cells = over, 1 + bool(bidirectional), []
         own = read_axes(hidden, 'hidden')
         self.hidden = list(own)[-1]
@@ -141,16 +180,7 @@ class Recurrent(Module):
             sizes = read if i < self.ways else wide, hidden
             self.cells.append(self.cell(*sizes, seed=derived(seed, i), **options))
 
-    def forward(self, x, state=None):
-        given, after = _states_for(state, len(self.cells)), []
-        for i in range(0, len(self.cells), self.ways):
-            seen = []
-            for j, cell in enumerate(self.cells[i:i + self.ways]):
-                y, last = cell.along(flip(x, self.over) if j else x, self.over, given[i + j])
-                seen.append(flip(y, self.over) if j else y)
-                after.append(last)
-            x = concat(seen, self.hidden) if self.ways > 1 else seen[0]
-        return x, after if len(after) > 1 else after[0]
+    forward = _read_layers
 
     def spec(self): return f'over {self.over!r}' + ', both ways' * (self.ways > 1)
 
