@@ -256,3 +256,16 @@ def test_dropout_leaves_out_while_training_alone():
 def test_a_layer_prints_how_it_looks():
     text = repr(nn.MultiHeadAttention('embed=8', 4, kv_heads=2, window=3, rope=100.))
     assert all(word in text for word in ('causal', 'window 3', 'rope 100', 'kv_head=2', 'embed=8'))
+
+
+# ---- attention as the smaller examples have it (RNN-03, RNN-04, AUT-26)
+
+def test_one_head_without_a_mask_is_softmax_of_scores():
+    layer = nn.MultiHeadAttention('embed=4', 1, d=3, mask='bidirectional', seed=1, dtype='f64')
+    x = fl.Tensor(wave(5, 4), 'seq embed', 'f64')
+    q, k, v = ((part(x).numpy())[:, 0] for part in (layer.q, layer.k, layer.v))
+    p = np.exp(q @ k.T / 3**.5)
+    mixed = p / p.sum(1, keepdims=True) @ v
+    y = layer.q(x).attention(layer.k(x), layer.v(x), mask='bidirectional')
+    np.testing.assert_allclose(y.numpy(), mixed, rtol=1e-12)
+    np.testing.assert_allclose(layer(x).numpy(), mixed @ layer.o.weight.numpy()[0], rtol=1e-12)

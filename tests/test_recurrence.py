@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib import nn
-from fucinalib.errors import FucinaError, InvalidShape, OptionError, TagError
+from fucinalib.errors import DTypeError, FucinaError, InvalidShape, OptionError, ShapeMismatch, TagError
 from fucinalib.gradients import gradcheck
 from fucinalib.nn.rnn import lstm_loop, step_by_step
 
@@ -224,17 +224,21 @@ def test_a_state_without_a_batch_serves_all(kind):
 REFUSED = {
     'another axis': (TagError, lambda l, x: l(x, fl.zeros('speaker hidden', speaker=2, hidden=2, dtype='f64'))),
     'no tensor': (TagError, lambda l, x: l(x, 3.)),
-    'another size': (FucinaError, lambda l, x: l(x, fl.zeros('hidden', hidden=3, dtype='f64'))),
+    'another size': (ShapeMismatch, lambda l, x: l(x, fl.zeros('hidden', hidden=3, dtype='f64'))),
+    'one number for all units': (ShapeMismatch, lambda l, x: l(x, fl.zeros('hidden', hidden=1, dtype='f64'))),
+    'another number type': (DTypeError, lambda l, x: l(x, fl.zeros('hidden', hidden=2))),
     'no time': (TagError, lambda l, x: l(x.rename(t='time'))),
     'nothing to read': (TagError, lambda l, x: l(x.rename(read='word')))}
 
 @pytest.mark.parametrize('why', REFUSED)
-def test_what_does_not_fit_is_refused_with_the_path(why):
+@pytest.mark.parametrize('kind', KINDS)
+def test_what_does_not_fit_is_refused_with_the_path(kind, why):
     class Model(nn.Module):
-        def __init__(self): self.reader = filled('RNN')
+        def __init__(self): self.layer = filled(kind)
+        def reader(self, x, *state): return self.layer(x, *[(s, s) if kind == 'LSTM' else s for s in state])
         def forward(self, x): return REFUSED[why][1](self.reader, x)
     with pytest.raises(REFUSED[why][0]) as e: Model()(fl.Tensor(wave(3, 2), 't read', 'f64'))
-    assert e.value.where.startswith('Model.reader')
+    assert e.value.where.startswith('Model.layer')
 
 def test_states_of_the_wrong_number_are_refused():
     x = fl.Tensor(wave(3, 2), 't read', 'f64')

@@ -11,7 +11,8 @@ import math
 import numpy as np
 from .. import kernels
 from ..arguments import as_whole, say_sizes
-from ..errors import InvalidShape, OptionError, TagError, fault, named
+from ..checks import mixed
+from ..errors import InvalidShape, OptionError, ShapeMismatch, TagError, fault, named
 from ..gradients import custom_vjp
 from .axes import read_axes
 from .given import nothing_left, taken
@@ -52,17 +53,20 @@ class Cell(Module):
         read, gates = say_sizes(self.x.inputs), ' '.join(self.gates)
         return f'{read!r}, {say_sizes(self.h.inputs)!r}' + f', gates {gates}' * bool(gates)
 
-# %% ../../nbs/34_recurrence.ipynb #fb7e8202
+# %% ../../nbs/34_recurrence.ipynb #650948a6
 def state_like(z, h, over=()):
     "The state h with the axes of the sums z but their gates and `over`; zeros for None."
     tags = without(z.tags, ('gate', *over))
     sizes = [z.size(t) for t in tags]
     if h is None: return wrap(np.zeros(sizes, z.data.dtype), tags)
-    own = getattr(h, 'tags', None)
-    if own == tags and h.shape == tuple(sizes): return h
-    if own is not None and own and set(own) <= set(tags): return h.broadcast_to(tags, sizes)
-    raise fault(TagError, 'the state has other axes than what is read', state=h,
-                help=f'it needs {" ".join(f"{t}={n}" for t, n in zip(tags, sizes))}')
+    own, help = getattr(h, 'sizes', {}), 'it has ' + say_sizes(dict(zip(tags, sizes)))
+    if not own or not set(own) <= set(tags):
+        raise fault(TagError, 'the state has other axes than what is read', state=h, help=help)
+    for t, n in zip(tags, sizes):
+        if own.get(t, n) != n:
+            raise fault(ShapeMismatch, f'over {t!r}: the state has another size', state=h, help=help)
+    if h.dtype != z.dtype: raise mixed(z, h, 'x', 'state')
+    return h if h.tags == tags else h.broadcast_to(tags, sizes)
 
 # %% ../../nbs/34_recurrence.ipynb #34e95fa4
 class RNNCell(Cell):
