@@ -36,7 +36,7 @@ for _path, _text in _texts.items():      # what help() says of parameters
 
 # imported when first asked for
 _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises',
-              summary='nn.module', record='recording')
+              summary='nn.module', record='recording', profile='profiling')
 _PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora'}      # packages of the third part, likewise
 
 

@@ -1984,6 +1984,19 @@ def prod(x: Tensor, *tags: _Tags) -> Tensor:
         axes to multiply over; none means all
     """
     ...
+def profile(step: Any, *args: Any, runs: Any = 3, **kw: Any) -> Any:
+    """Where the time and the bytes of `step(*args)` go, by operation and layer: a table.
+
+    Parameters
+    ----------
+    step
+        a function
+    args
+        what it is given
+    runs
+        how often it is measured, after one run that is not
+    """
+    ...
 def quick_gelu(x: Tensor) -> Tensor:
     """x sigmoid(1.702 x), a rough gelu.
 
