@@ -42,7 +42,10 @@ _PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora'}      # pac
 
 def __getattr__(name):
     if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
-    if name in _PARTS: return _import(f'{__name__}.{name}')
+    if name in _PARTS:
+        part = _import(f'{__name__}.{name}')
+        _import(f'{__name__}._telling').add_help(__name__, _PARTS)
+        return part
     known = [*_LATER, *_PARTS, *(n for n in globals() if not n.startswith('_'))]
     methods = [n for n in dir(Tensor) if not n.startswith('_')]
     raise _fault(UnknownName, f'fucinalib has no {name!r}', help=_of_module(name, known, methods))

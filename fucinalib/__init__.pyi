@@ -1,6 +1,13 @@
 # Written by tools/stubs.py from the registry; run `make export`, do not edit.
 from typing import Any, Callable, Literal, Sequence, TypeVar, overload
 from . import graph as graph, ops as ops
+from . import data as data
+from . import evolution as evolution
+from . import knn as knn
+from . import lora as lora
+from . import nn as nn
+from . import optim as optim
+from . import train as train
 from .dtypes import DType as DType
 from .tensor import Tensor as Tensor, _Array, _DType, _Number, _Sizes, _Tags
 from .errors import BackwardAlreadyRun as BackwardAlreadyRun
@@ -2664,7 +2671,7 @@ def sum(x: Tensor, *tags: _Tags, mask: Any = None, empty: float | None = None) -
         with a mask: the result where nothing is selected (0 if not given)
     """
     ...
-def summary(model: Any, *inputs: Any) -> Any:
+def summary(model: Any, *inputs: Any, **kw: Any) -> Any:
     """Sizes, parameters and bytes of each part of a model, from one call.
 
     Parameters
@@ -2673,6 +2680,8 @@ def summary(model: Any, *inputs: Any) -> Any:
         a module
     inputs
         what it is called with: tensors, or sizes as 'batch=32 pixel=64'
+    kw
+        likewise, by name
     """
     ...
 def swiglu(up: Tensor, gate: Tensor) -> Tensor:

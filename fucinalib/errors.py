@@ -8,7 +8,12 @@ from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 from .colors import in_terminal
+
+if TYPE_CHECKING:
+    from typing import Any, Callable, TypeVar
+    _F = TypeVar('_F', bound=Callable[..., Any])
 
 # fault, closest and did_you_mean are for the inside
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch',
@@ -149,7 +154,7 @@ def fault(kind,        # the error class
     return kind(head, help, {name: cells(value) for name, value in operands.items()})
 
 
-def named(fn):
+def named(fn: '_F') -> '_F':
     """Complete the faults of a function that is no operation, as operations do for themselves; a
     class made wrong says its own name."""
     name = fn.__name__ if not fn.__name__.endswith('init__') else fn.__qualname__.split('.')[-2]

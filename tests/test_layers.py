@@ -141,6 +141,7 @@ def test_sequential_is_a_list():
     named = nn.Sequential(dict(first=nn.Linear('d=2', 'e=3'), act=nn.ReLU()))
     assert list(named.state_dict()) == ['first.weight', 'first.bias'] and named['act'] is named[1]
     assert list(m.state_dict()) == ['0.weight', '0.bias'] and nn.Sequential()(x) is x
+    assert len(m.append(fl.tanh)) == 4 and m[3](x).tags == x.tags
 
 
 # ---- dropout
@@ -162,7 +163,8 @@ def test_dropout_refuses(p):
 # ---- mistakes
 MISTAKES = {
     'sizes alone': (lambda: nn.Linear(3, 4), fl.TagError,
-                    r"Linear: inputs are 3: an axis has a name and a size[^$]*Linear\('feature=3', ...\)"),
+                    r"Linear: 3 is no axis, which has a name and a size[^$]*Linear\('feature=3', 'out=4'\)"),
+    'neither': (lambda: nn.Linear(None, 'b=2'), fl.OptionError, r"None is no axis[^$]*Linear\('embed=64', ...\)"),
     'no size': (lambda: nn.Linear('a', 'b=2'), fl.InvalidShape, "no size for 'a'"),
     'size zero': (lambda: nn.Linear('a=0', 'b=2'), fl.InvalidShape, 'a'),
     'size in words': (lambda: nn.Linear('a=two', 'b=2'), fl.InvalidShape, "a is 'two'"),
@@ -174,7 +176,7 @@ MISTAKES = {
     'seed': (lambda: nn.Linear('a=2', 'b=2', seed=.5), fl.OptionError, 'seed'),
     'words twice': (lambda: nn.Embedding('w=3', 'w=2'), fl.TagError, 'w twice'),
     'words of two axes': (lambda: nn.Embedding('w=3 v=2', 'e=2'), fl.TagError, 'takes one axis as words'),
-    'a torch embedding': (lambda: nn.Embedding(10, 3), fl.TagError, 'an axis has a name and a size'),
+    'a torch embedding': (lambda: nn.Embedding(10, 3), fl.TagError, r"Embedding\('feature=10', 'out=3'\)"),
     'softmax without its axis': (lambda: nn.Softmax(), fl.OptionError, r"missing[^$]*Softmax\(tag"),
     'an option': (lambda: nn.ReLU(inplace=True), fl.OptionError, 'inplace'),
     'a kind': (lambda: nn.Sequential(nn.ReLU), fl.OptionError, r'ReLU is a kind of layer, no layer'),

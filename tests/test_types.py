@@ -67,12 +67,37 @@ x.dot([1., 2.], 'col')                  # a list is no tensor
 x + 'one'                               # nor is a word
 len(x)                                  # there is no first axis
 for row in x: pass                      # nor anything to walk along
-fl.nn.Linear(2, 3)                      # layers are functions here
+fl.nn.Linear(2, 3)                      # axes have names
 fl.use_backend(3)                       # a backend has a name
 x.shape = (2, 1)                        # sizes are asked for
 n: int = x.sum()                        # a tensor is no number
 fl.einsum(x)                            # of what, into what?
 x.backwards()                           # no such method
+'''
+
+
+MODEL = '''
+import fucinalib as fl
+from fucinalib import Tensor
+
+x = fl.rand('row pixel', row=8, pixel=64)
+
+class Net(fl.nn.Module):
+    def __init__(self) -> None:
+        self.first, self.drop = fl.nn.Linear('pixel=64', 'hidden=16', seed=0), fl.nn.Dropout(0.1)
+        self.rest = [fl.nn.Linear('hidden=16', 'hidden=16'), fl.nn.ReLU()]
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.drop(self.first(x).relu())
+        for layer in self.rest: x = layer(x)
+        return x
+
+net = Net().train()
+with fl.nn.at_step(0, 1): hidden: Tensor = net(x)
+names = [name for name, p in net.named_parameters() if p.numel > 3]
+net.load_state_dict(net.eval().state_dict())
+chain = fl.nn.Sequential(net, fl.relu, fl.nn.Linear('hidden=16', 'class=10'))
+print(chain, len(chain), chain[0], fl.summary(chain, x), names)
 '''
 
 
@@ -93,10 +118,11 @@ def asked(checker, folder, *names, strict=False):
 def test_a_checker_accepts_what_works_and_refuses_slips(checker, package, tmp_path):
     "Every line of the good program, every call of a sample; no line of the bad one."
     pytest.importorskip(package)
-    programs = {'good.py': GOOD.strip(), 'calls.py': '\n'.join(sampled()), 'bad.py': BAD.strip()}
+    programs = {'good.py': GOOD.strip(), 'calls.py': '\n'.join(sampled()), 'bad.py': BAD.strip(),
+                'model.py': MODEL.strip()}
     for name, text in programs.items(): (tmp_path/name).write_text(text + '\n')
     found = asked(checker, tmp_path, *programs)
-    for name in ('good.py', 'calls.py'):
+    for name in ('good.py', 'calls.py', 'model.py'):
         lines = programs[name].splitlines()
         wrong = {lines[at - 1]: said for (file, at), said in found.items() if file == name}
         assert not wrong, '\n'.join(f'{line}\n    {said}' for line, said in wrong.items())
@@ -114,6 +140,7 @@ def test_strict_checkers_know_the_type_of_everything(checker, package, tmp_path)
 
 def test_the_good_program_runs():
     exec(GOOD, {})
+    exec(MODEL, {})
 
 
 def sampled():
@@ -162,6 +189,18 @@ def test_help_says_it_of_what_is_no_operation(path):
     found = fl
     for part in path.split('.'): found = getattr(found, part)
     assert '\nParameters\n----------\n' in inspect.getdoc(found)
+
+
+PARTS = {'nn.Linear': 'inputs', 'nn.Dropout': 'p', 'nn.init.he_normal': 'gain', 'nn.Embedding': 'words',
+         'nn.at_step': 'step', 'optim.AdamW': 'lr', 'nn.Sequential': 'layers'}
+
+@pytest.mark.parametrize('path, parameter', PARTS.items(), ids=PARTS)
+def test_help_says_it_of_packages_that_come_when_asked_for(path, parameter):
+    "Each in a process of its own, where whoever imports it first may be another package."
+    part, _, rest = path.partition('.')
+    said = f'import inspect, fucinalib as fl; fl.train; print(inspect.getdoc(fl.{part}.{rest}))'
+    doc = subprocess.run([sys.executable, '-c', said], capture_output=True, text=True, cwd=ROOT, check=True).stdout
+    assert '\nParameters\n----------\n' in doc and re.search(rf'^{parameter}\n    \S', doc, re.M)
 
 
 def test_help_shows_no_comment_of_the_source():

@@ -1,7 +1,8 @@
 """Write what editors, type checkers and `help()` read. Part of `make export`.
 
 `fucinalib/tensor.pyi` has the class with all its methods, `fucinalib/__init__.pyi` the functions, `fucinalib/_help.py`
-the docstrings with a line for each parameter, which in the source is the comment beside it. The types come from
+and `fucinalib/_help_parts.py` the docstrings with a line for each parameter, which in the source is the comment
+beside it. The types come from
 annotations, from the declared checks, and from the samples of an operation; what none says stands in tables here.
 """
 import ast, functools, inspect, re, sys, textwrap
@@ -20,6 +21,7 @@ PLAIN = (int, float, str, bool, type(None), tuple)
 FOLLOWED = set('Tensor float int str bool None object'.split())
 EMPTY = inspect.Parameter.empty
 NEVER = 'no_grad', 'enable_grad'         # written by hand below
+NESTED = 'init',                          # modules inside a package that programs use by name
 
 # Types of the stubs alone: how axes, sizes, number types and numbers may be written
 ALIASES = '''_Tags: TypeAlias = str | tuple[str, ...] | list[str]
@@ -230,6 +232,31 @@ def public():
     return {n: v for n, v in found.items() if ours(v) and str(v.__module__).startswith('fucinalib')}
 
 
+def in_parts():
+    "Path below `fucinalib` -> functions, classes and their methods, of the packages imported when first asked for."
+    found = {}
+    for part in sorted(fl._PARTS):
+        module = getattr(fl, part)
+        inner = {n: v for n, v in vars(module).items() if inspect.ismodule(v) and v.__name__.startswith('fucinalib')}
+        for path, m in {part: module, **{f'{part}.{n}': v for n, v in inner.items() if n in NESTED}}.items():
+            inside = lambda v: str(getattr(v, '__module__', '')).startswith(f'fucinalib.{part}')
+            names = {n: v for n, v in vars(m).items() if n[0] != '_' and inside(v)}
+            found |= {f'{path}.{n}': v for n, v in names.items() if inspect.isfunction(v)}
+            for n, c in names.items():
+                if not inspect.isclass(c): continue
+                found[f'{path}.{n}'] = c
+                found |= {f'{path}.{n}.{k}': f for k, f in vars(c).items() if k[0] != '_' and inspect.isfunction(f)}
+    return dict(sorted(found.items()))
+
+
+def parts_file():
+    "The same for packages that are imported when first asked for."
+    told = {n: text for n, v in in_parts().items() if '\nParameters\n' in (text := help_of(v))}
+    doc = '"""Docstrings with a line for each parameter, of what is imported when first asked for."""'
+    rows = [f'    {n!r}:\n{quoted(text)},' for n, text in told.items()]
+    return '\n'.join([HEAD + doc, 'TEXTS = {', *rows, '}']) + '\n'
+
+
 def help_file():
     "What `help()` says beyond the first lines, as a module that the package reads."
     told = {n: text for n, v in public().items() if '\nParameters\n' in (text := help_of(v))}
@@ -307,7 +334,8 @@ def package_stub():
     blocks = {*NEVER, *(n for n, types in FUNCTIONS.items() if types.endswith('_Block'))}
     own = {getattr(fl, n) for n in fl.__all__ if inspect.isclass(getattr(fl, n)) and n not in blocks} - {fl.Tensor}
     lines = [HEAD + 'from typing import Any, Callable, Literal, Sequence, TypeVar, overload',
-             'from . import graph as graph, ops as ops', 'from .dtypes import DType as DType',
+             'from . import graph as graph, ops as ops', *(f'from . import {p} as {p}' for p in sorted(fl._PARTS)),
+             'from .dtypes import DType as DType',
              'from .tensor import Tensor as Tensor, _Array, _DType, _Number, _Sizes, _Tags',
              *import_lines(own | result_classes(), own), BLOCK]
     for name in NEVER:
@@ -325,7 +353,7 @@ def package_stub():
 
 if __name__ == '__main__':
     made = {'fucinalib/tensor.pyi': tensor_stub, 'fucinalib/__init__.pyi': package_stub,
-            'fucinalib/_help.py': help_file}
+            'fucinalib/_help.py': help_file, 'fucinalib/_help_parts.py': parts_file}
     for path, write in made.items():
         text = write()
         ast.parse(text, path)

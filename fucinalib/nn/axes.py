@@ -9,11 +9,12 @@ __all__ = ['read_axes', 'one_axis', 'check_axes', 'inner_names']
 
 def read_axes(axes,  # 'embed=64', 'head=4 d=16', or a dict of sizes
               word,  # what they are in a call: 'inputs'
+              rest=None,  # what the call is given behind them
              ):
     "Size of each axis by name. TagError for what is no name, InvalidShape for what is no size."
     if isinstance(axes, dict): pairs = list(axes.items())
     elif isinstance(axes, str): pairs = [w.partition('=')[::2] for w in axes.replace(',', ' ').split()]
-    else: raise _bare(axes, word)
+    else: raise _bare(axes, rest)
     names = parse(tuple(name for name, _ in pairs))
     if not names: raise fault(InvalidShape, f'{word} names no axis', help="{op}('embed=64', ...)")
     return {name: _size_of(name, n) for name, (_, n) in zip(names, pairs)}
@@ -27,17 +28,18 @@ def _size_of(name, n):
     return as_whole(n, name, 1, InvalidShape)
 
 
-def _bare(axes, word):
+def _bare(axes, rest):
     "The error for sizes without names, and for what is neither."
-    whole = isinstance(axes, int) and not isinstance(axes, bool)
-    if not whole: return fault(OptionError, f'{word} are {brief(axes)}', help="names and sizes: 'embed=64'")
-    head = f'{word} are {axes}: an axis has a name and a size'
-    return fault(TagError, head, help=f"{{op}}('feature={axes}', ...), say")
+    whole = lambda n: isinstance(n, int) and not isinstance(n, bool)
+    if not whole(axes):
+        return fault(OptionError, f'{brief(axes)} is no axis', help="a name and a size: {op}('embed=64', ...)")
+    call = f"'feature={axes}', 'out={rest}'" if whole(rest) else f"'feature={axes}', ..."
+    return fault(TagError, f'{axes} is no axis, which has a name and a size', help=f'{{op}}({call})')
 
 
-def one_axis(axes, word):
+def one_axis(axes, word, rest=None):
     "Name and size of the one axis that is given."
-    found = read_axes(axes, word)
+    found = read_axes(axes, word, rest)
     if len(found) == 1: return next(iter(found.items()))
     raise fault(TagError, f'takes one axis as {word}, not {" ".join(found)}', help='Linear maps several')
 

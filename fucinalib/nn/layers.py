@@ -27,14 +27,14 @@ class Linear(Module):
     Weight: the in-axes, then the out-axes (torch: the other way round)."""
     @named
     def __init__(self,
-                 inputs,              # axes that are summed over: 'embed=64'
-                 outputs,             # axes that are made: 'hidden=256' or 'head=4 d=16'
+                 inputs:str|dict,     # axes that are summed over: 'embed=64'
+                 outputs:str|dict,    # axes that are made: 'hidden=256' or 'head=4 d=16'
                  bias=True,           # add a number to each result
                  *,
                  init=glorot_normal,  # first values of the weight; the bias begins at 0
                  seed=None,           # same seed, same values; None: the next one of the process
                  dtype='f32'):        # a real number type
-        self.inputs, self.outputs = read_axes(inputs, 'inputs'), read_axes(outputs, 'outputs')
+        self.inputs, self.outputs = read_axes(inputs, 'inputs', outputs), read_axes(outputs, 'outputs')
         self.inner = inner_names(self.inputs, self.outputs)
         into = {self.inner[t]: n for t, n in self.inputs.items()}
         fans = tuple(into), tuple(self.outputs)
@@ -65,13 +65,14 @@ class Embedding(Module):
     "A table with a row for each word; a call looks the rows up. A word that occurs twice learns twice."
     @named
     def __init__(self,
-                 words,         # the axis of the table that is looked up, and its size: 'word=1000'
-                 outputs,       # axes of a row: 'embed=64'
+                 words:str|dict,    # the axis of the table that is looked up, and its size: 'word=1000'
+                 outputs:str|dict,  # axes of a row: 'embed=64'
                  *,
-                 init=normal,   # first values: of the standard normal distribution
-                 seed=None,     # same seed, same values; None: the next one of the process
-                 dtype='f32'):  # a real number type
-        (self.word, n), self.outputs = one_axis(words, 'words'), read_axes(outputs, 'outputs')
+                 init=normal,       # first values: of the standard normal distribution
+                 seed=None,         # same seed, same values; None: the next one of the process
+                 dtype='f32'):      # a real number type
+        self.word, n = one_axis(words, 'words', outputs)
+        self.outputs = read_axes(outputs, 'outputs')
         if self.word in self.outputs:
             raise fault(TagError, f'{self.word} twice', help='another name: this axis goes away')
         self.weight = param(init({self.word: n} | self.outputs, seed=seed, dtype=dtype))
@@ -200,6 +201,11 @@ class Sequential(Module):
     def forward(self, x):
         for layer in self.layers.values(): x = layer(x)
         return x
+
+    def append(self, layer):
+        "One more at the end. Returns the chain."
+        self.layers[str(len(self))] = as_layer(layer)
+        return self
 
     def __len__(self): return len(self.layers)
     def __iter__(self): return iter(self.layers.values())

@@ -47,10 +47,11 @@ def described(value, own):
 
 FREE = {'forward', 'training', 'spec'}      # methods and flags that a module may have of its own
 
-def check_assigned(module, name, old, value):
+def check_assigned(module, name, value, base):
     "OptionTypeError for an assignment after which a tensor of the model would no longer be one, or a method gone."
+    old = vars(module).get(name)
     if isinstance(old, Tensor): return _check_successor(module, name, old, value)
-    if callable(getattr(type(module), name, None)) and name not in FREE and not name.startswith('__'):
+    if callable(getattr(base, name, None)) and name not in FREE and not name.startswith('__'):
         kind = type(module).__name__
         raise fault(OptionTypeError, f'{name} is a method of every module, {kind} too', help=f'self.{name}_ = ..., say')
 

@@ -7,8 +7,9 @@ __all__ = ['Unread', 'Part', 'Row', 'parts_of', 'is_result', 'Holder', 'Named', 
            'compare_state', 'Module', 'layer_path', 'outline', 'lay_out', 'derived', 'StepSeeds', 'at_step',
            'Summary', 'summary']
 
-# %% ../../nbs/30_modules.ipynb #74af4ea2
+# %% ../../nbs/30_modules.ipynb #1c032ca0
 from collections import namedtuple
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache
 from hashlib import blake2b
@@ -210,15 +211,16 @@ def _write(t, value):
 # %% ../../nbs/30_modules.ipynb #ddc36d55
 _calls = ContextVar('calls', default=())     # the modules at work on this thread, the outermost first
 
+def _no_forward(self, *args, **kw):
+    name = type(self).__name__
+    help = f'class {name}(Module): def forward(self, x): ...'
+    raise fault(OptionError, f'{name} has no forward', help=help)
+
 class Module(Saved):
     """Tensors and how they are used: attributes hold its tensors and its parts, `forward` says what a
     call computes. The trainable tensors are its parameters, the others its buffers."""
     training = True
-
-    def forward(self, *args, **kw):
-        name = type(self).__name__
-        raise fault(OptionError, f'{name} has no forward',
-                    help=f'class {name}(Module): def forward(self, x): ...')
+    forward: Callable = _no_forward     # to be written by each kind of module
 
     def __call__(self, *args, **kw):
         token = _calls.set((*_calls.get(), self))
@@ -235,7 +237,7 @@ class Module(Saved):
     def __getattr__(self, name): raise no_attribute(self, name)
 
     def __setattr__(self, name, value):
-        check_assigned(self, name, vars(self).get(name), value)
+        check_assigned(self, name, value, Module)
         object.__setattr__(self, name, value)
 
 # %% ../../nbs/30_modules.ipynb #b1234d84
@@ -374,14 +376,14 @@ def _made_of(v):
 # %% ../../nbs/30_modules.ipynb #1d07b29a
 def summary(model,    # a module
             *inputs,  # what it is called with: tensors, or sizes as 'batch=32 pixel=64'
-           ):
+            **kw):    # likewise, by name
     "Sizes, parameters and bytes of each part of a model, from one call."
     if not isinstance(model, Module):
         raise fault(OptionError, 'of no module', help='fl.summary(model, x)')
     modes, flow = [(m, m.training) for m in model.modules()], _Flow()
     model.eval()
     try:
-        with no_grad(), at_step(0), flow: model(*map(_made_of, inputs))
+        with no_grad(), at_step(0), flow: model(*map(_made_of, inputs), **kw)
     finally:
         for m, mode in modes: m.training = mode
     return Summary(flow.rows, model)

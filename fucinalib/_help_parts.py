@@ -1,0 +1,1290 @@
+# Written by tools/stubs.py from the registry; run `make export`, do not edit.
+"""Docstrings with a line for each parameter, of what is imported when first asked for."""
+TEXTS = {
+    'data.Batches.of_epoch':
+"""The batches of one epoch, from some batch on.
+
+Parameters
+----------
+epoch
+    which one
+start
+    batches that were used already
+""",
+    'data.Dataset':
+"""Columns that belong together row by row: tensors, arrays or lists with one entry for each sample.
+
+Parameters
+----------
+x
+    the first column: a tensor, or an array of one axis
+y
+    the second, usually what is to be learnt
+axis
+    name of the rows; None: the first axis of the first tensor, or 'batch'
+classes
+    names of the classes, in the order of their numbers
+columns
+    more of them by name
+""",
+    'data.Dataset.batches':
+"""Batches of rows, each a tuple of tensors with the names of the columns: `for x, y in ...`.
+
+Parameters
+----------
+tag
+    name of the rows
+size
+    rows in a batch
+seed
+    of the order, another in each epoch; None: as they stand
+epoch
+    the epoch that comes first
+partial
+    whether a smaller last batch counts
+augment
+    function of (row, seed) that gives back a row; needs seed=
+workers
+    threads that make batches ahead of their use; 0: none
+""",
+    'data.Dataset.shuffle':
+"""The same rows in random order.
+
+Parameters
+----------
+seed
+    a whole number: same seed, same order
+""",
+    'data.Dataset.split':
+"""(training set, test set). Sizes are exact: a share is rounded once, half a row up.
+
+Parameters
+----------
+test
+    share of the rows to keep aside, or how many
+seed
+    which: random ones; None: the last
+by
+    name of a column of classes; each is then parted alike
+""",
+    'data.Dataset.standardize':
+"""(the set with this column at mean 0 and deviation 1, the Scale that does it to another set).
+
+Parameters
+----------
+name
+    a column of numbers
+""",
+    'data.Scale.undo':
+"""As it was measured.
+
+Parameters
+----------
+x
+    a tensor at this scale
+""",
+    'data.fashion_mnist':
+"""(60,000, 10,000) pictures of clothing, 28 by 28, ten classes.
+
+Parameters
+----------
+folder
+    of its four files; None: looked for in the usual places
+""",
+    'data.from_csv':
+"""Rows of a CSV file: x with its columns as features, y with the target, classes if it is words.
+
+Parameters
+----------
+path
+    a CSV file, .gz too
+target
+    the column to be learnt; None: there is none
+options
+    header=, delimiter=: see read_csv
+""",
+    'data.from_folder':
+"""The pictures in the folders of a folder, whose names are the classes.
+
+Parameters
+----------
+folder
+    one folder for each class
+size
+    (height, width) to bring all to; None: they have one size
+gray
+    one channel instead of three
+""",
+    'data.mnist':
+"""(60,000, 10,000) handwritten digits, 28 by 28; or (8,000, 2,000) where the small set is found.
+
+Parameters
+----------
+folder
+    of its four files, or of the ten of the small set; None: the usual places
+""",
+    'data.prefetch':
+"""The values of `source`, taken from it ahead on one thread.
+
+Parameters
+----------
+source
+    anything to iterate over
+depth
+    values that may be ready
+""",
+    'data.read_csv':
+"""Column name -> array: i64 or f32 where every cell is a number, else words. FileError, DTypeError.
+
+Parameters
+----------
+path
+    a text file of rows; .gz is read too
+header
+    whether the first row names the columns
+delimiter
+    what stands between two cells
+""",
+    'data.windows':
+"""Every piece of `length` tokens as x, and as y what comes next after each of its tokens.
+
+Parameters
+----------
+tokens
+    whole numbers: a list, an array or a tensor of one axis
+length
+    tokens in a piece
+step
+    from the beginning of one piece to that of the next
+axis
+    name of the axis of pieces
+tag
+    name of the axis along a piece
+""",
+    'data.write_idx':
+"""Write an array as an IDX file.
+
+Parameters
+----------
+path
+    compressed if it ends in .gz
+array
+    an array of u8, i8, i16, i32, f32 or f64
+""",
+    'evolution.Evolution':
+"""Evolution strategies: parameters learn from rewards alone.
+
+Parameters
+----------
+params
+    a module, or a list of tensors
+sigma
+    standard deviation of the noise
+alpha
+    how far to go; None: sigma / 2
+population
+    members of a generation
+seed
+    of all noise
+antithetic
+    members in pairs of opposite noise
+ranks
+    score by centered ranks instead of z-scores
+snapshot
+    put parameters back from a copy, bit for bit
+decay
+    of the way back to where they began, after each generation
+norm
+    decay by a share of the way; 'l1': by a fixed step
+""",
+    'evolution.Generations.step':
+"""One generation. Returns the mean, the best and all rewards of its members.
+
+Parameters
+----------
+reward
+    a function without arguments that tells how well the model does now
+""",
+    'knn.Classifier':
+"""The k nearest neighbours vote. Exact; equal distances go by row, equal votes to the lowest class.
+
+Parameters
+----------
+k
+    neighbours that vote
+""",
+    'knn.Classifier.predict':
+"""The class of each point.
+
+Parameters
+----------
+x
+    points: see neighbours
+""",
+    'knn.Classifier.votes':
+"""How many of the k nearest rows are of each class, along 'class' in the order of `classes`.
+
+Parameters
+----------
+x
+    points: see neighbours
+""",
+    'knn.Kept.fit':
+"""Keep rows and classes; returns itself.
+
+Parameters
+----------
+x
+    rows along the first axis; all other axes together are a point
+y
+    a whole number for each row, its class
+""",
+    'knn.Store.neighbours':
+"""The numbers and distances of the k nearest rows, the nearest first; equal distances by row.
+
+Parameters
+----------
+x
+    points, with the axes of those that were kept and at most one more
+""",
+    'lora.LoRA':
+"""y = base(x) + alpha / rank times dropout(x) through A and B. These learn, the base does not.
+
+Parameters
+----------
+base
+    a Linear layer; it is frozen
+rank
+    size of the axis lora_r
+alpha
+    the change counts alpha / rank
+dropout
+    share of x that the change does not see while training
+seed
+    of A; None: the next one of the process
+""",
+    'lora.add_lora':
+"""Put a LoRA around layers of a model. Returns the model.
+
+Parameters
+----------
+model
+    a module; it is frozen, but for what is added
+where
+    paths of its Linear layers, with * for anything: '*.q *.v'
+rank
+    of each
+alpha
+    the change counts alpha / rank
+dropout
+    share of the input that the change does not see while training
+seed
+    same seed, same first values, by path
+""",
+    'nn.AvgPool2d':
+"""The mean of each window over pictures; zeros beyond the border do not count.
+
+Parameters
+----------
+kernel
+    2; rows and columns (2, 3); or with the names of their axes, 'h=2 w=2'
+stride
+    steps from window to window; the size of the window by default
+padding
+    rows and columns beyond each side that windows may reach
+""",
+    'nn.BatchNorm':
+"""Each channel brought to mean 0 and variance 1 over all other axes; in use, by running averages.
+
+Parameters
+----------
+channels
+    the axis that is kept apart: 'channel=8'
+eps
+    added to the variance
+momentum
+    share of the new value in the averages; None: all batches alike
+affine
+    whether there are a weight and a bias
+""",
+    'nn.Conv1d':
+"""A window along time: every output channel compares what it sees with weights of its own. A causal
+layer also takes the `state`, the dilation * (taps - 1) values before x.
+
+Parameters
+----------
+inside
+    channels that come in: 'channel=3'
+outside
+    channels that go out: 'feature=16'
+kernel
+    taps: 3, along the axis before the channels; or 'time=3'
+stride
+    steps from window to window
+padding
+    zeros at both ends
+dilation
+    how far the taps are apart
+groups
+    each output sees the channels of one group
+causal
+    windows end at the present
+bias
+    whether each output channel has an offset
+""",
+    'nn.Conv2d':
+"""A window over pictures: every output channel compares what it sees with weights of its own.
+
+Parameters
+----------
+inside
+    channels that come in: 'channel=3'
+outside
+    channels that go out: 'feature=16'
+kernel
+    3; rows and columns (3, 5); or with the names of their axes, 'h=3 w=5'
+stride
+    steps from window to window: down and across, or one number for both
+padding
+    rows and columns of zeros on each side, likewise
+groups
+    each output sees the channels of one group
+bias
+    whether each output channel has an offset
+relu
+    cut at zero
+""",
+    'nn.ConvTranspose1d':
+"""Every value spread over a window along time; overlaps add up.
+
+Parameters
+----------
+inside
+    channels that come in: 'feature=16'
+outside
+    channels that go out: 'channel=3'
+kernel
+    taps: 4, along the axis before the channels; or 'time=4'
+stride
+    how far neighbouring windows are apart
+padding
+    values cut off at both ends
+output_pad
+    of those, how many come back at the end
+bias
+    whether each output channel has an offset
+""",
+    'nn.Dropout':
+"""While training, zero each number with probability p and divide the rest by 1 - p; in use, nothing.
+
+Parameters
+----------
+p
+    share that is dropped, 0 <= p < 1
+""",
+    'nn.Embedding':
+"""A table with a row for each word; a call looks the rows up. A word that occurs twice learns twice.
+
+Parameters
+----------
+words
+    the axis of the table that is looked up, and its size: 'word=1000'
+outputs
+    axes of a row: 'embed=64'
+init
+    first values: of the standard normal distribution
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.FeedForward':
+"""Wider, bent, and back, each word by itself.
+
+Parameters
+----------
+embed
+    the axis of a word's numbers: 'embed=64'
+hidden
+    a wider one: 'ff=256'
+act
+    what bends: 'gelu', 'relu', 'silu', or 'swiglu', which has a gate
+bias
+    of the maps
+seed
+    of the first weights
+""",
+    'nn.Flatten':
+"""Several axes as one, in the order that is named, however they lie in x.
+
+Parameters
+----------
+axes
+    that become one: 'channel row col'
+out
+    its name: 'pixel'
+""",
+    'nn.GRU':
+"""Gated recurrent units along an axis: y, h = nn.GRU('read=3', 'hidden=4', over='t')(x).
+
+Parameters
+----------
+read
+    axes of one entry: 'letter=53', or several
+hidden
+    axes of a state: 'hidden=96'
+over
+    the axis of time
+layers
+    cells one after the other
+bidirectional
+    a second cell for each layer, which begins at the end
+seed
+    of the first weights
+options
+    of the cell: bias, dtype, of an LSTM forget_bias
+""",
+    'nn.GRUCell':
+"""Gated recurrent unit: h = cell(x, h). The reset gate acts after the product, as in torch.
+
+Parameters
+----------
+read
+    axes that are summed over: 'letter=53', or several
+hidden
+    axes of the state: 'hidden=96'
+bias
+    whether a number is added to each sum, and one to what is reset
+seed
+    of the first weights
+""",
+    'nn.GroupNorm':
+"""Each group of channels brought to mean 0 and variance 1 over places, times a weight plus a bias.
+
+Parameters
+----------
+channels
+    the axis that is divided: 'channel=8'
+groups
+    into how many groups of neighbours
+over
+    axes of the places that belong together: 'h w'
+eps
+    added to the variance
+weight
+    whether each channel has a factor
+bias
+    whether each channel has an offset
+""",
+    'nn.LSTM':
+"""Long short-term memory along an axis: y, (h, c) = nn.LSTM('read=3', 'hidden=4', over='t')(x).
+
+Parameters
+----------
+read
+    axes of one entry: 'letter=53', or several
+hidden
+    axes of a state: 'hidden=96'
+over
+    the axis of time
+layers
+    cells one after the other
+bidirectional
+    a second cell for each layer, which begins at the end
+seed
+    of the first weights
+options
+    of the cell: bias, dtype, of an LSTM forget_bias
+""",
+    'nn.LSTMCell':
+"""Long short-term memory: h, c = cell(x, (h, c)). The forget gate begins at `forget_bias`.
+
+Parameters
+----------
+read
+    axes that are summed over: 'letter=53', or several
+hidden
+    axes of both states: 'hidden=96'
+bias
+    whether a number is added to each sum
+forget_bias
+    the first value of that of the forget gate
+seed
+    of the first weights
+""",
+    'nn.LayerNorm':
+"""Each row brought to mean 0 and variance 1, times a weight plus a bias.
+
+Parameters
+----------
+axes
+    the axes of a row: 'embed=64', or several together, 'h=8 w=8'
+eps
+    added to the variance
+weight
+    whether each entry has a factor
+bias
+    whether each entry has an offset; without a weight there is none
+""",
+    'nn.Linear':
+"""y = x W + b: a weighted sum over the axes `inputs`, one for each place of `outputs`.
+
+Weight: the in-axes, then the out-axes (torch: the other way round).
+
+Parameters
+----------
+inputs
+    axes that are summed over: 'embed=64'
+outputs
+    axes that are made: 'hidden=256' or 'head=4 d=16'
+bias
+    add a number to each result
+init
+    first values of the weight; the bias begins at 0
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.MaxPool2d':
+"""The largest value in each window over pictures.
+
+Parameters
+----------
+kernel
+    2; rows and columns (2, 3); or with the names of their axes, 'h=2 w=2'
+stride
+    steps from window to window; the size of the window by default
+padding
+    rows and columns beyond each side that windows may reach
+""",
+    'nn.MultiHeadAttention':
+"""Attention with learned maps: 'batch seq embed' to the same.
+
+Parameters
+----------
+embed
+    the axis of a word's numbers: 'embed=64'
+heads
+    how many look side by side
+kv_heads
+    heads of keys and values, a divisor of heads; None: as many
+d
+    numbers of a head; None: embed / heads
+mask
+    a word sees those before it; 'bidirectional': all
+window
+    how many of the last words each sees; 0: all
+bias
+    of the maps for queries, keys and values
+out_bias
+    of the map of the result; None: like bias
+rope
+    base of rotary positions, 10000.0 say, or a rope_table; None: none
+over
+    the axis of the words
+seed
+    of the first weights
+""",
+    'nn.RMSNorm':
+"""Each row over its root mean square, times a weight.
+
+Parameters
+----------
+axes
+    the axes of a row: 'embed=64', or several together
+eps
+    added to the mean square; torch without one takes 1.19e-7 in f32
+weight
+    whether each entry has a factor
+""",
+    'nn.RNN':
+"""Elman's cell along an axis: y, h = nn.RNN('read=3', 'hidden=4', over='t')(x).
+
+Parameters
+----------
+read
+    axes of one entry: 'letter=53', or several
+hidden
+    axes of a state: 'hidden=96'
+over
+    the axis of time
+layers
+    cells one after the other
+bidirectional
+    a second cell for each layer, which begins at the end
+seed
+    of the first weights
+options
+    of the cell: bias, dtype, of an LSTM forget_bias
+""",
+    'nn.RNNCell':
+"""The next state is tanh of the sum: cell('read=3', 'hidden=4'), then h = cell(x, h).
+
+Parameters
+----------
+read
+    axes that are summed over: 'letter=53', or several
+hidden
+    axes of the state: 'hidden=96'
+bias
+    whether a number is added to each sum
+seed
+    of the first weights, Glorot's for each gate by itself
+""",
+    'nn.Residual':
+"""x + body(x): the body learns what to add.
+
+Parameters
+----------
+body
+    layers, a chain of them if there are several
+""",
+    'nn.Sequential':
+"""A chain: each layer computes from what the one before returned. Functions may stand in it.
+
+Parameters
+----------
+layers
+    modules and functions, or one list or dict of them
+""",
+    'nn.TransformerBlock':
+"""Attention and a feed-forward, each of a normalised copy, added to what came in.
+
+Parameters
+----------
+embed
+    the axis of a word's numbers: 'embed=64'
+heads
+    of the attention
+hidden
+    the axis inside the feed-forward: 'ff=256'
+act
+    what bends it: 'gelu', 'relu', 'silu' or 'swiglu'
+norm
+    'layer' or 'rms'
+dropout
+    share of what is added that is left out in training
+bias
+    of all maps
+eps
+    of the norms; None for theirs
+seed
+    of the first weights
+attention
+    options of MultiHeadAttention: kv_heads, window, rope, ...
+""",
+    'nn.Unflatten':
+"""One axis as several.
+
+Parameters
+----------
+axis
+    that is divided: 'pixel'
+outputs
+    into these: 'row=8 col=8'
+""",
+    'nn.Upsample':
+"""Every pixel of pictures as a square of `times` x `times`.
+
+Parameters
+----------
+times
+    how often each row and column is repeated: a power of two
+axes
+    names of rows and columns, 'h w'; None: those before the channels
+""",
+    'nn.at_step':
+"""Around a step of training: what draws random numbers inside, draws them by seed, step and place
+in the model, and by nothing that happened before. Each thread says it for itself.
+
+Parameters
+----------
+seed
+    of the run
+step
+    where it stands: the step, or epoch and batch, whole numbers
+""",
+    'nn.derived':
+"""The seed of these names, a function of `seed` and them. None stays None: next of the process.
+
+Parameters
+----------
+seed
+    a whole number, or None
+names
+    words or whole numbers
+""",
+    'nn.from_torch':
+"""Read torch's weights: all that the model has, nothing else, and in one go. Returns the model.
+
+Parameters
+----------
+model
+    a module, or a single layer
+state
+    torch's state dict: key -> array
+names
+    what is called otherwise, our path -> torch's: {'body.0': 'conv1'}
+""",
+    'nn.init.derived':
+"""The seed of these names, a function of `seed` and them. None stays None: next of the process.
+
+Parameters
+----------
+seed
+    a whole number, or None
+names
+    words or whole numbers
+""",
+    'nn.init.glorot_normal':
+"""Normal, variance 2 / (fan in + fan out) (Glorot and Bengio 2010).
+
+Parameters
+----------
+axes
+    of the tensor, in its order: 'embed=64 hidden=256'
+fan_in
+    names of the axes that are summed over; None: all but the last
+fan_out
+    names of the axes that are made; None: the last
+gain
+    factor of the standard deviation
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.init.glorot_uniform':
+"""Even, variance 2 / (fan in + fan out) (Glorot and Bengio 2010).
+
+Parameters
+----------
+axes
+    of the tensor, in its order: 'embed=64 hidden=256'
+fan_in
+    names of the axes that are summed over; None: all but the last
+fan_out
+    names of the axes that are made; None: the last
+gain
+    factor of the standard deviation
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.init.he_normal':
+"""Normal, variance 2 / fan in: for relu, which drops half (He et al. 2015).
+
+Parameters
+----------
+axes
+    of the tensor, in its order: 'embed=64 hidden=256'
+fan_in
+    names of the axes that are summed over; None: all but the last
+fan_out
+    names of the axes that are made; None: the last
+gain
+    factor of the standard deviation
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.init.he_uniform':
+"""Even, variance 2 / fan in: for relu, which drops half (He et al. 2015).
+
+Parameters
+----------
+axes
+    of the tensor, in its order: 'embed=64 hidden=256'
+fan_in
+    names of the axes that are summed over; None: all but the last
+fan_out
+    names of the axes that are made; None: the last
+gain
+    factor of the standard deviation
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.init.lecun_normal':
+"""Normal, variance 1 / fan in (LeCun et al. 1998).
+
+Parameters
+----------
+axes
+    of the tensor, in its order: 'embed=64 hidden=256'
+fan_in
+    names of the axes that are summed over; None: all but the last
+fan_out
+    names of the axes that are made; None: the last
+gain
+    factor of the standard deviation
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.init.lecun_uniform':
+"""Even, variance 1 / fan in (LeCun et al. 1998).
+
+Parameters
+----------
+axes
+    of the tensor, in its order: 'embed=64 hidden=256'
+fan_in
+    names of the axes that are summed over; None: all but the last
+fan_out
+    names of the axes that are made; None: the last
+gain
+    factor of the standard deviation
+seed
+    same seed, same values; None: the next one of the process
+dtype
+    a real number type
+""",
+    'nn.init.read_axes':
+"""Size of each axis by name. TagError for what is no name, InvalidShape for what is no size.
+
+Parameters
+----------
+axes
+    'embed=64', 'head=4 d=16', or a dict of sizes
+word
+    what they are in a call: 'inputs'
+rest
+    what the call is given behind them
+""",
+    'nn.init.read_fans':
+"""(tags, sizes, how many values go into one result, how many results one value goes into).
+
+Parameters
+----------
+axes
+    of the tensor, in its order: 'embed=64 hidden=256'
+fan_in
+    names of the axes that are summed over; None: all but the last
+fan_out
+    names of the axes that are made; None: the last
+""",
+    'nn.summary':
+"""Sizes, parameters and bytes of each part of a model, from one call.
+
+Parameters
+----------
+model
+    a module
+inputs
+    what it is called with: tensors, or sizes as 'batch=32 pixel=64'
+kw
+    likewise, by name
+""",
+    'nn.to_torch':
+"""The weights as torch keeps them: key -> array, copies.
+
+Parameters
+----------
+model
+    a module, or a single layer
+names
+    our path -> torch's, as in from_torch
+""",
+    'optim.Adam':
+"""Steps by averages of gradient and square; weight decay is coupled. As torch.optim.Adam.
+
+Parameters
+----------
+params
+    a model, a list of parameters, or of dict(params=..., lr=...)
+lr
+    learning rate: about how far a weight goes
+betas
+    what each step keeps of both averages
+eps
+    added to the corrected root
+weight_decay
+    times the weight is added to its gradient
+""",
+    'optim.AdamW':
+"""Adam whose weight decay acts on the weight, before the step. As torch.optim.AdamW.
+
+Parameters
+----------
+params
+    a model, a list of parameters, or of dict(params=..., lr=...)
+lr
+    learning rate: about how far a weight goes
+betas
+    what each step keeps of both averages
+eps
+    added to the corrected root
+weight_decay
+    times lr: the share of the weight that is taken off
+""",
+    'optim.Apollo':
+"""Scales the gradient as Adam would a random shadow of it, whose averages are small.
+
+Parameters
+----------
+params
+    a model, a list of parameters, or of dict(params=..., rows=0)
+lr
+    learning rate
+rank
+    rows of the shadow
+gap
+    steps with one projection
+scale
+    or 'tensor': one factor for all
+factor
+    times its root all steps are longer
+seed
+    of the projections
+betas
+    what is kept of both averages
+eps
+    added to the root
+weight_decay
+    times lr: the share that is taken off after the step
+rows
+    leading axes that are rows of a matrix; 0: no matrix
+""",
+    'optim.CompactAdamW':
+"""AdamW that keeps its averages in bf16 between steps.
+
+Parameters
+----------
+params
+    a model, a list of parameters, or of dict(params=..., lr=...)
+lr
+    learning rate
+betas
+    what each step keeps of both averages
+eps
+    added to the corrected root
+weight_decay
+    times lr: the share of the weight that is taken off
+second
+    True: the average of squares in bf16 as well
+""",
+    'optim.EMA':
+"""Copies of the parameters that follow them: after each step, `update`.
+
+Parameters
+----------
+params
+    a model or a list of parameters
+decay
+    share of the average that a step keeps
+""",
+    'optim.Muon':
+"""Steps of equal length along all directions of a matrix; what is no matrix is moved by AdamW.
+
+Parameters
+----------
+params
+    a model, a list of parameters, or of dict(params=..., rows=0)
+lr
+    learning rate of matrices
+momentum
+    share of the average that is kept
+nesterov
+    look ahead
+iterations
+    of the polynomial
+weight_decay
+    times the rate: the share that is taken off before the step
+scale
+    or 'rms': as long as steps of Adam
+rows
+    leading axes that are rows; 0: no matrix
+others
+    rate of what is no matrix, as a share of lr
+betas
+    its averages
+eps
+    added to its root
+""",
+    'optim.SGD':
+"""Gradient descent with momentum; weight decay is coupled. As torch.optim.SGD.
+
+Parameters
+----------
+params
+    a model, a list of parameters, or of dict(params=..., lr=...)
+lr
+    learning rate
+momentum
+    share of the velocity that is kept
+dampening
+    share of later gradients that the velocity does without
+weight_decay
+    times the weight is added to its gradient
+nesterov
+    look ahead: move by gradient + momentum * velocity
+""",
+    'optim.Schedule':
+"""Sets the rates of `opt` to their base times a factor; `step` goes on by one.
+
+Parameters
+----------
+opt
+    an optimizer; each group keeps its own base rate
+curve
+    function of the step, counted from 0: warmup_cosine, or one of yours
+options
+    what it takes besides: total=, warmup=, ...
+""",
+    'optim.clip_grad_norm':
+"""Scale all gradients by max_norm / (norm + 1e-6) if their norm is above it. Gives the norm before.
+
+Parameters
+----------
+params
+    a model, an optimizer, or a list of parameters
+max_norm
+    the length that all gradients together may have
+nonfinite
+    'skip' forgets gradients of no finite length, with a warning
+""",
+    'optim.warmup_cosine':
+"""Warm-up, then half a wave of the cosine down to the floor, which it keeps.
+
+Parameters
+----------
+step
+    counted from 0: the factor of the first step is that of step 0
+total
+    steps until the floor, warm-up included
+warmup
+    steps of warm-up
+min
+    the floor, as a share of the base rate
+""",
+    'train.AvgPool2D':
+"""The mean of each window over pictures; zeros beyond the border do not count.
+
+Parameters
+----------
+size
+    rows and columns of a window
+stride
+    steps from window to window; None: the size
+""",
+    'train.Checkpoints':
+"""Writes a checkpoint of the whole training after each epoch, and within them if asked.
+
+Parameters
+----------
+path
+    a directory
+batches
+    also after every so many batches
+parts
+    more that has a state: ema=
+""",
+    'train.Conv2D':
+"""A window over pictures that compares each place with weights of its own.
+
+Parameters
+----------
+makes
+    the axis of channels that is made: 'feature=16'
+kernel
+    rows and columns of the window
+""",
+    'train.Dense':
+"""Weighted sums over the last axis of what comes in; its other axes pass through.
+
+Parameters
+----------
+makes
+    the axis that is made, with its size: 'hidden=64'
+activation
+    'relu', 'tanh', or a function of a tensor
+""",
+    'train.Learner':
+"""A model that learns from batches by an ordinary step, and can say where it stands.
+
+Parameters
+----------
+model
+    what learns; its layers are told when they are only measured
+optimizer
+    what moves its parameters
+step
+    function of a batch that gives the loss, or a dict with it
+seed
+    of what layers draw: by this, their path and the batch
+accumulate
+    batches whose gradients make one step
+clip
+    length that all gradients together may have
+schedule
+    factor of the learning rate by step: a function, or an optim.Schedule
+callbacks
+    told of every event; a function is called after each epoch
+show
+    False: no progress; None: a bar or curves, where somebody watches
+""",
+    'train.Learner.evaluate':
+"""Loss and figures over all batches, weighed by what they count; nothing is learnt.
+
+Parameters
+----------
+batches
+    as for fit
+step
+    another function than the one that is trained by
+""",
+    'train.Learner.fit':
+"""Train until so many epochs are done. Called again, or after a resume, it goes on.
+
+Parameters
+----------
+batches
+    data.batches(...), a list, or a function of the epoch; each a tuple of tensors
+epochs
+    how many in all: those that are done already count
+valid
+    batches to measure after each epoch, without learning
+""",
+    'train.MaxPool2D':
+"""The largest value in each window over pictures.
+
+Parameters
+----------
+size
+    rows and columns of a window
+stride
+    steps from window to window; None: the size
+""",
+    'train.Sequential.add':
+"""One more layer at the end. Returns the model.
+
+Parameters
+----------
+layer
+    a plan such as Dense('hidden=64'), a layer of fl.nn, a function, or 'relu'
+""",
+    'train.Sequential.compile':
+"""Make the layers for samples of these sizes. Returns the model.
+
+Parameters
+----------
+inputs
+    axes of a sample, with sizes: 'feature=4', 'h=28 w=28 channel=1'
+loss
+    a name such as 'cross_entropy', or a function of (given, wanted)
+optimizer
+    'sgd', 'adam', 'adamw', or a function of parameters
+lr
+    learning rate, if the optimizer is given by name
+metrics
+    name -> function of (given, wanted); None: accuracy of classes
+seed
+    of first values, of what layers draw, of the order of batches
+learner
+    clip=, schedule=, accumulate=, callbacks=: see Learner
+""",
+    'train.Sequential.fit':
+"""Learn from rows. Returns the History.
+
+Parameters
+----------
+x
+    rows to learn from: an array, or a tensor with the axes of compile
+y
+    what they should give: class numbers, or arrays of the size that comes out
+epochs
+    how many more
+batch
+    rows to a step, in another order each epoch; None: all rows
+valid
+    (x, y) to measure after each epoch
+log
+    print every so many epochs; None: nothing
+""",
+    'train.Sequential.load':
+"""Read weights into a model that is compiled with the same layers, all or none. Returns the model.
+
+Parameters
+----------
+path
+    what `save` wrote for such a model; .json: what tensai wrote
+""",
+    'train.Sequential.save':
+"""Write the weights, and what kind each layer is.
+
+Parameters
+----------
+path
+    'model.safetensors'
+""",
+    'train.load_weights':
+"""Name -> array, from a file; into a model if one is given.
+
+Parameters
+----------
+path
+    a file in the format safetensors, of whichever library
+model
+    a module that gets them, by name; all of them or none
+""",
+    'train.read_checkpoint':
+"""All parts of a checkpoint, checked; nothing else is changed.
+
+Parameters
+----------
+path
+    a directory that `save_checkpoint` wrote
+""",
+    'train.restore_checkpoint':
+"""Put a checkpoint into the parts, all or none, and return the state that was saved beside.
+
+Parameters
+----------
+path
+    a directory that `save_checkpoint` wrote
+parts
+    model=, optimizer=, ema=: what has a load_state_dict
+""",
+    'train.resume':
+"""Let a training stand where its checkpoint does. False, and nothing happens, if there is none.
+
+Parameters
+----------
+learner
+    made as it was when the checkpoint was written
+path
+    the directory
+parts
+    more that was saved: ema=
+""",
+    'train.save_checkpoint':
+"""Write a checkpoint at once: whoever looks finds the old one or the new one, whole.
+
+One file per part, `model.save1.safetensors`, and `trainer_state.json`, which is written last.
+
+Parameters
+----------
+path
+    a directory; made if it is not there
+state
+    numbers, texts, lists and dicts of them: `dict(step=20)`
+parts
+    model=, optimizer=, ema=: what has a state_dict, or such a dict
+""",
+    'train.save_weights':
+"""Write weights to a file, at once: whoever looks finds the old file or the new one, whole.
+
+Parameters
+----------
+path
+    `model.safetensors`; directories above it are made
+weights
+    a module, or name -> array
+""",
+}
