@@ -1083,7 +1083,25 @@ path
 batches
     also after every so many batches
 parts
-    more that has a state: ema=
+    more that has a state
+""",
+    'train.Confusion':
+"""How often rows of one class were taken for each: counts, to which batches are added.
+
+Parameters
+----------
+classes
+    how many classes, or their names
+""",
+    'train.Confusion.add':
+"""Count some rows. Returns the matrix, so that calls can follow.
+
+Parameters
+----------
+predicted
+    class numbers: a tensor or an array
+labels
+    the right ones, of the same axes
 """,
     'train.Conv2D':
 """A window over pictures that compares each place with weights of its own.
@@ -1122,6 +1140,8 @@ accumulate
     batches whose gradients make one step
 clip
     length that all gradients together may have
+ema
+    an optim.EMA: follows each step, and is what is measured and kept
 schedule
     factor of the learning rate by step: a function, or an optim.Schedule
 callbacks
@@ -1137,7 +1157,7 @@ Parameters
 batches
     as for fit
 step
-    another function than the one that is trained by
+    another function than the one that is trained by; it may give no loss
 """,
     'train.Learner.fit':
 """Train until so many epochs are done. Called again, or after a resume, it goes on.
@@ -1233,6 +1253,16 @@ path
 model
     a module that gets them, by name; all of them or none
 """,
+    'train.r2':
+"""1 - squared error / squared deviation from the mean of the target.
+
+Parameters
+----------
+predicted
+    numbers
+target
+    what they should be, of the same axes
+""",
     'train.read_checkpoint':
 """All parts of a checkpoint, checked; nothing else is changed.
 
@@ -1261,7 +1291,17 @@ learner
 path
     the directory
 parts
-    more that was saved: ema=
+    more that was saved
+""",
+    'train.roc_auc':
+"""The chance that a row of the class has a higher score than one that is not, ties half.
+
+Parameters
+----------
+scores
+    numbers, higher for what is of the class
+labels
+    true or 1 for what is of the class
 """,
     'train.save_checkpoint':
 """Write a checkpoint at once: whoever looks finds the old one or the new one, whole.
@@ -1286,5 +1326,19 @@ path
     `model.safetensors`; directories above it are made
 weights
     a module, or name -> array
+""",
+    'train.top_k_accuracy':
+"""The share of positions whose right class is among the k with the highest scores.
+
+Parameters
+----------
+scores
+    any axes
+tag
+    that of the classes
+labels
+    the right class of every other position
+k
+    among how many
 """,
 }

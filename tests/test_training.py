@@ -424,6 +424,40 @@ def test_resumed_anywhere_is_never_interrupted(kind, backend, tmp_path, monkeypa
         assert again.history == end[2] and again.steps == end[3] and same(weights(again), end[0]), at
         assert same(again.optimizer.state_dict(), end[1])
 
+def averaged(path=None, net=None):
+    net = model() if net is None else net
+    def step(x, y): return net(x).cross_entropy('class', y)
+    return Learner(net, optim.AdamW(net, lr=.05), step, ema=optim.EMA(net, decay=.9), show=False,
+                   callbacks=[KeepBest()] + ([Checkpoints(path, batches=1)] if path else []))
+
+def test_averages_follow_the_steps_and_are_what_is_measured():
+    x, y = rows()
+    learner, batches = averaged(), pieces(x, y, 15, 15)
+    own, averages = [], []
+    def note(learner):
+        own.append(weights(learner))
+        with learner.ema.weights(): averages.append(weights(learner))
+    learner.callbacks.append(note)
+    learner.fit(batches, 3, valid=[(x, y)])
+    assert learner.ema.steps == 6 and not same(own[-1], averages[-1])
+    best = int(np.argmin(learner.history.of('valid loss')))
+    assert same(weights(learner), averages[best])      # kept is what was measured
+    plain = model()
+    plain.load_state_dict(averages[-1])
+    assert learner.history[-1]['valid loss'] == plain(x).cross_entropy('class', y).item()
+
+def test_averages_go_on_to_the_last_bit(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, 'fsync', lambda fd: None)
+    x, y = rows()
+    batches, whole = pieces(x, y, 10, 10, 10), averaged()
+    whole.fit(batches, 3, valid=batches)
+    for at in (2, 3, 7):
+        killed(averaged(tmp_path/f'{at}'), at, batches, batches, 3)
+        again = averaged(tmp_path/f'{at}')
+        assert train.resume(again, tmp_path/f'{at}')
+        again.fit(batches, 3, valid=batches)
+        assert again.history == whole.history and same(again.ema.state_dict(), whole.ema.state_dict())
+
 def test_nothing_to_resume(tmp_path):
     learner = big(tmp_path/'run')
     assert train.resume(learner, tmp_path/'run') is False and learner.epoch == 0

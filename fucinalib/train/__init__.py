@@ -3,6 +3,7 @@ from .checkpoints import (Checkpoint, Checkpoints, load_weights, read_checkpoint
                           save_checkpoint, save_weights)
 from .curves import History
 from .learner import Average, Callback, EarlyStop, KeepBest, Learner
+from .measures import Confusion, r2, roc_auc, top_k_accuracy
 from .sequential import AvgPool2D, Conv2D, Dense, MaxPool2D, Planned, Sequential
 from ..elsewhere import of_package as _of_package
 
@@ -17,6 +18,9 @@ _ELSEWHERE = dict(
     Flatten="the word 'flatten': model.add('flatten')", BatchNorm="the word 'batch_norm'", ReLU="the word 'relu'",
     BatchNormalization="the word 'batch_norm'", Dropout='fl.nn.Dropout(.5)', Linear="Dense('hidden=64')",
     Embedding="fl.nn.Embedding('word=1000', 'embed=64')", Activation="the word 'relu': model.add('relu')",
+    accuracy_score='fl.train.Confusion(classes).add(predicted, labels).accuracy()', r2_score='fl.train.r2',
+    **dict.fromkeys('f1_score precision_score recall_score confusion_matrix'.split(),
+                    'fl.train.Confusion(classes).add(predicted, labels)'), roc_auc_score='fl.train.roc_auc',
     BestModel='fl.train.KeepBest()', SaveBest='fl.train.KeepBest()', evaluate='learner.evaluate(batches)')
 
 

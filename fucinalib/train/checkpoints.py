@@ -135,6 +135,12 @@ def restore_checkpoint(path,    # a directory that `save_checkpoint` wrote
     _load_all(path, parts, saved.parts)
     return saved.state
 
+# %% ../../nbs/33a_checkpoints.ipynb #5991299a
+def _parts_of(learner):
+    "What of a Learner has a state."
+    ema = {} if learner.ema is None else dict(ema=learner.ema)
+    return dict(model=learner.model, optimizer=learner.optimizer, learner=learner, **ema)
+
 # %% ../../nbs/33a_checkpoints.ipynb #d70d8491
 class Checkpoints(Callback):
     "Writes a checkpoint of the whole training after each epoch, and within them if asked."
@@ -142,26 +148,25 @@ class Checkpoints(Callback):
 
     def __init__(self, path,      # a directory
                  batches=None,    # also after every so many batches
-                 **parts,         # more that has a state: ema=
+                 **parts,         # more that has a state
                 ):
         self.path, self.batches, self.parts = path, batches, parts
 
     def save(self, learner):
         "Write one now."
-        parts = dict(model=learner.model, optimizer=learner.optimizer, learner=learner, **self.parts)
-        save_checkpoint(self.path, dict(epoch=learner.epoch, step=learner.steps), **parts)
+        state = dict(epoch=learner.epoch, step=learner.steps)
+        save_checkpoint(self.path, state, **_parts_of(learner), **self.parts)
 
     def after_epoch(self, learner): self.save(learner)
     def after_batch(self, learner):
         if self.batches and learner.seen % self.batches == 0: self.save(learner)
 
-# %% ../../nbs/33a_checkpoints.ipynb #f5d1b579
+# %% ../../nbs/33a_checkpoints.ipynb #ab28a6d7
 def resume(learner,  # made as it was when the checkpoint was written
            path,     # the directory
-           **parts,  # more that was saved: ema=
+           **parts,  # more that was saved
           )->bool:
     "Let a training stand where its checkpoint does. False, and nothing happens, if there is none."
     if not (Path(path)/MARKER).exists(): return False
-    own = dict(model=learner.model, optimizer=learner.optimizer, learner=learner)
-    restore_checkpoint(path, **own, **parts)
+    restore_checkpoint(path, **_parts_of(learner), **parts)
     return True
