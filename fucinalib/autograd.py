@@ -448,8 +448,9 @@ def caller(o, watching=watching):
         if watching: return watched(o, args, kw)
         before = hushing.now      # inf and NaN are values: no operation warns of them
         try:
-            if widens and not (args and type(args[0]) is Tensor and args[0].data.dtype is F32):
-                if is_short(o, args, kw): return in_f32(o, args, kw, mode.grad)
+            x = args[0] if args else None
+            if widens and not (type(x) is Tensor and x.data.dtype is F32) and is_short(o, args, kw):
+                return in_f32(o, args, kw, mode.grad)
             if check is not None: check(*args, **kw)
             result = fn(*args, **kw)
         except FucinaError as e: raise completed(o, e, args, kw)
@@ -457,14 +458,13 @@ def caller(o, watching=watching):
         finally: unhush(before)
         if composed or type(result) is not tuple: return hand_on(o, result)      # what others made
         if len(result) != 3: raise misshapen(o.name, result)
+        y, tags, rules = result
         t = new(Tensor)
-        y, t.tags, rules = result
-        t.data, t.node = y if type(y) is ndarray else np.asarray(y), None
-        if foreign or len(t.tags) != t.data.ndim: check_tags(o, t, args)
+        t.data, t.tags, t.node = y if type(y) is ndarray else np.asarray(y), tags, None
+        if foreign or len(tags) != t.data.ndim: check_tags(o, t, args)
         if recorded and mode.grad:
-            n = len(args)
-            if n and lead == 1 and args[0].node is None: return t
-            if n >= lead > 0: operands = args if n == lead else args[:lead]
+            if lead == 1 and args and x.node is None: return t
+            if (n := len(args)) >= lead > 0: operands = args if n == lead else args[:lead]
             else: operands = o.find_operands(args, kw)
             note_origin(t, o, operands, rules)
         return t

@@ -1,7 +1,6 @@
 """Whether rows that are kept and points that are asked about fit together: what chapter 35 refuses, in words."""
 import numpy as np
-from ..arguments import some
-from ..errors import InvalidShape, OptionError, ShapeMismatch, TagError, fault
+from ..errors import InvalidShape, OptionError, ShapeMismatch, TagError, fault, some
 from ..tags import axis_of, without
 from ..tensor import Tensor
 from .columns import check_finite

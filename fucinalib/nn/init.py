@@ -10,7 +10,7 @@ __all__ = ['glorot_uniform', 'glorot_normal', 'he_uniform', 'he_normal', 'lecun_
 from inspect import signature
 from math import prod, sqrt
 import numpy as np
-from ..errors import OptionError, did_you_mean, fault, named
+from ..errors import OptionError, did_you_mean, fault, named, titled
 from .axes import read_axes
 from .module import derived
 from ..ops.construction import full, next_seed
@@ -50,9 +50,7 @@ def by_fan(name, draw, variance, doc):
             )->Tensor:
         tags, shape, n, m = read_fans(axes, fan_in, fan_out)
         return draw(tags, shape, gain * sqrt(variance(n, m)), seed, dtype)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = doc
-    return named(make)
+    return named(titled(make, name, doc))
 
 # %% ../../nbs/30a_first_values.ipynb #f083d8a8
 def _evenly(tags, shape, std, seed, dtype):
@@ -88,9 +86,7 @@ def plain(name, values, doc):
         for k in options.keys() - known:
             raise fault(OptionError, f'there is no option {k!r}', help=did_you_mean(k, known))
         return values(tuple(sizes), tuple(sizes.values()), seed, dtype, **options)
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = doc
-    return named(make)
+    return named(titled(make, name, doc))
 
 # %% ../../nbs/30a_first_values.ipynb #2446780c
 def _fill(value): return lambda tags, shape, seed, dtype: full(tags, shape, float(value), dtype=dtype)
