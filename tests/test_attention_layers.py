@@ -108,6 +108,19 @@ def test_what_has_no_place_is_an_error(make):
     with pytest.raises(OptionError, match='norm3'): block(bias=True).of_torch(sines(BLOCK) | {'norm3.weight': wave(4)})
     with pytest.raises(FucinaError): make(bias=True, kv_heads=1).of_torch(state)
 
+@pytest.mark.parametrize('make, options', [(attention, {}), (block, {}), (block, dict(bias=True)),
+                                           (attention, dict(bias=True)), (attention, dict(out_bias=True))])
+def test_to_torch_and_back_changes_nothing(make, options):
+    a = make(seed=1, **options)
+    state = nn.to_torch(a)
+    b = make(seed=2, **options | (dict(bias=True) if options else {}))
+    nn.from_torch(b, state)
+    x = fl.Tensor(wave(3, 4), 'seq embed', 'f32')
+    assert np.array_equal(a(x), b(x))
+
+def test_heads_that_torch_has_not_have_no_way_back():
+    with pytest.raises(ShapeMismatch): nn.to_torch(attention(kv_heads=1))
+
 
 # ---- heads, windows and positions, beside the definition
 

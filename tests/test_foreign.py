@@ -223,7 +223,13 @@ def test_layers_cut_out_of_larger_arrays_inside_a_model(name, dtype, backend):
     g = draw(*ty.shape, seed=3, dtype=dtype)
     y.backward(g), ty.backward(torch.from_numpy(g))
     near(x.grad.numpy(), tx.grad.numpy(), dtype)
-    with pytest.raises(OptionError, match='no way back for core'): nn.to_torch(model)
+    again = nn.from_torch(Model(), nn.to_torch(model, {'core': 'mid'}), {'core': 'mid'})
+    assert all(np.array_equal(v, model.state_dict()[k]) for k, v in again.state_dict().items())
+
+def test_a_layer_that_reads_and_does_not_write_has_no_way_back():
+    class Odd(nn.Module):
+        def of_torch(self, state): return state
+    with pytest.raises(OptionError, match='no way back for 0'): nn.to_torch(nn.Sequential(Odd()))
 
 
 # ---- strict, and nothing changed

@@ -118,6 +118,18 @@ def test_a_model_with_sequences_and_attention_reads_torchs_weights_by_path():
     ours = nn.from_torch(Ours(), {name: a.numpy() for name, a in theirs.state_dict().items()})
     y = theirs(x, torch.triu(torch.ones(5, 5, dtype=bool), 1)).detach()
     np.testing.assert_allclose(ours(fl.Tensor(x.numpy(), 'batch seq read')).numpy(), y, rtol=1e-5, atol=1e-5)
+    again = Theirs()
+    again.load_state_dict({name: torch.tensor(a) for name, a in nn.to_torch(ours).items()})
+    np.testing.assert_allclose(again(x, torch.triu(torch.ones(5, 5, dtype=bool), 1)).detach(), y, rtol=1e-5, atol=1e-5)
+
+@pytest.mark.parametrize('options', SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize('kind', KINDS)
+def test_to_torch_and_back_changes_nothing(kind, options):
+    a, b = (getattr(nn, kind)('row=2 col=3', 'head=2 d=2', seed=seed, **options) for seed in (1, 2))
+    if kind == 'GRU' and options.get('bias', True):
+        for cell in a.cells: cell.bias_n.data[...] = .5
+    nn.from_torch(b, nn.to_torch(a))
+    for name, v in a.state_dict().items(): np.testing.assert_array_equal(b.state_dict()[name], v)
 
 
 # ---- the order of gates (case L09: worked out by hand there)

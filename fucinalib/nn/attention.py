@@ -207,19 +207,46 @@ def _maps_of_torch(self, state):
 
 MultiHeadAttention.of_torch = _maps_of_torch
 
+# %% ../../nbs/30e_attention_layers.ipynb #e01d739e
+def _maps_in_torch(self):
+    "The layer's entries as torch's MultiheadAttention has them."
+    e, parts = self.o.weight.shape[-1], [self.q, self.k, self.v]
+    if self.k.weight.shape != self.q.weight.shape or self.q.weight.numel != e * e:
+        head = "torch's layer has heads of one kind, embed / heads wide"
+        raise fault(ShapeMismatch, head, help='model.state_dict() has it as it is here')
+    found = {'in_proj_weight': np.concatenate([p.weight.data.reshape(e, e).T for p in parts]),
+             'out_proj.weight': self.o.weight.data.reshape(e, e).T.copy()}
+    if self.q.bias is None and self.o.bias is None: return found
+    none = np.zeros(e, self.q.weight.data.dtype)
+    biases = [none if p.bias is None else p.bias.data.ravel() for p in (*parts, self.o)]
+    return found | {'in_proj_bias': np.concatenate(biases[:3]), 'out_proj.bias': biases[3].copy()}
+
+MultiHeadAttention.in_torch = _maps_in_torch
+
 # %% ../../nbs/30e_attention_layers.ipynb #84454c1b
 def _block_of_torch(self, state):
     "The entries of torch's TransformerEncoderLayer, which norms first, under the names they have here."
     maps = self.attention.of_torch(below(state, 'self_attn'))
     found = {f'attention.{name}': a for name, a in maps.items()}
     known = [name for name in state if name.startswith('self_attn.')]
-    theirs = {'feed.up': 'linear1', 'feed.down': 'linear2', 'norm1': 'norm1', 'norm2': 'norm2'}
     for name, own in self.named_tensors():
         if name in found: continue
-        path, _, last = name.rpartition('.')
-        known.append(f'{theirs.get(path, path)}.{last}')
+        known.append(_in_encoder(name))
         found[name] = taken(state, known[-1], own.shape[::-1]).T
     nothing_left(state, known)
     return found
 
+def _in_encoder(name):
+    "A name outside of the attention as torch's layer has it."
+    return name.replace('feed.up', 'linear1').replace('feed.down', 'linear2')
+
 TransformerBlock.of_torch = _block_of_torch
+
+# %% ../../nbs/30e_attention_layers.ipynb #4080215f
+def _block_in_torch(self):
+    "The block's entries as torch's TransformerEncoderLayer has them."
+    maps = {f'self_attn.{name}': a for name, a in self.attention.in_torch().items()}
+    rest = {name: t for name, t in self.named_tensors() if not name.startswith('attention.')}
+    return maps | {_in_encoder(name): t.data.T.copy() for name, t in rest.items()}
+
+TransformerBlock.in_torch = _block_in_torch

@@ -161,9 +161,14 @@ def to_torch(model,       # a module, or a single layer
              names=None,  # our path -> torch's, as in from_torch
             ):
     "The weights as torch keeps them: key -> array, copies."
-    cannot = [p for p, m in model.named_modules() if hasattr(type(m), 'of_torch')]
-    if cannot:
-        head = f'there is no way back for {cannot[0] or type(model).__name__}'
-        raise fault(OptionError, head, help='model.state_dict() has it as it is here')
-    pieces = pieces_of(model, names or {}).values()
-    return {piece.key: np.array(written_piece(piece, t)) for t, piece in pieces}
+    found, names, paths = {}, names or {}, []
+    for path, m in model.named_modules():
+        if not hasattr(type(m), 'of_torch') or any(beneath(path, p) for p in paths): continue
+        if not hasattr(type(m), 'in_torch'):
+            head = f'there is no way back for {path or type(m).__name__}'
+            raise fault(OptionError, head, help='model.state_dict() has it as it is here')
+        start = torch_path(path, names)
+        found |= {f'{start}.{key}'.strip('.'): a for key, a in m.in_torch().items()}
+        paths.append(path)
+    pieces = [v for p, v in pieces_of(model, names).items() if not any(beneath(p, o) for o in paths)]
+    return found | {piece.key: np.array(written_piece(piece, t)) for t, piece in pieces}

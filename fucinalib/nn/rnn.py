@@ -302,3 +302,20 @@ def of_torch(self, state):
     return found
 
 Cell.of_torch = Recurrent.of_torch = of_torch
+
+# %% ../../nbs/34_recurrence.ipynb #6a896321
+def _in_torch(self):
+    "The entries of a layer as torch has them, for nn.to_torch."
+    found = {}
+    for end, _, cell in _torch_ends(self):
+        w, u, b = cell.x.weight.data, cell.h.weight.data, cell.x.bias
+        m = math.isqrt(u.size // max(1, len(cell.gates)))
+        found[f'weight_ih{end}'] = w.reshape(-1, u.size // m).T.copy()
+        found[f'weight_hh{end}'] = u.reshape(m, -1).T.copy()
+        if b is None: continue
+        found[f'bias_ih{end}'], other = b.data.ravel().copy(), np.zeros(b.numel, w.dtype)
+        if hasattr(cell, 'bias_n'): other[-m:] = cell.bias_n.data.ravel()
+        found[f'bias_hh{end}'] = other
+    return found
+
+Cell.in_torch = Recurrent.in_torch = _in_torch
