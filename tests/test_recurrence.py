@@ -5,7 +5,7 @@ import fucinalib as fl
 from fucinalib import nn
 from fucinalib.errors import DTypeError, FucinaError, InvalidShape, OptionError, ShapeMismatch, TagError
 from fucinalib.gradients import gradcheck
-from fucinalib.nn.rnn import lstm_loop, step_by_step
+from fucinalib.nn.rnn import gru_loop, lstm_loop, step_by_step
 
 TOL = dict(f32=1e-5, f64=1e-12)
 KINDS = 'RNN', 'LSTM', 'GRU'
@@ -271,27 +271,33 @@ def test_gradients_against_finite_differences(kind, backend):
     layer, x = filled(kind), fl.param(wave(2, 3, 2), 'batch t read')
     assert gradcheck(lambda x, *_: layer(x)[0], x, *layer.parameters())
 
+@pytest.mark.parametrize('bias', [True, False])
 @pytest.mark.parametrize('tags', ['batch t gate hidden', 't gate hidden', 't a b gate hidden', 'a t b gate hidden'])
-def test_the_loop_of_an_lstm_in_one_node_is_the_loop_of_nodes(tags, backend):
-    cell = nn.LSTMCell('read=3', 'hidden=2', seed=1, dtype='f64')
-    sizes = dict(batch=2, t=4, a=2, b=3, gate=4, hidden=2)
+@pytest.mark.parametrize('kind', ['LSTM', 'GRU'])
+def test_the_loop_in_one_node_is_the_loop_of_nodes(kind, tags, bias, backend):
+    cell = getattr(nn, f'{kind}Cell')('read=3', 'hidden=2', bias=bias, seed=1, dtype='f64')
+    if kind == 'GRU' and bias: cell.bias_n.data[...] = [.3, -.4]
+    sizes = dict(batch=2, t=4, a=2, b=3, gate=len(cell.gates), hidden=2)
     shape = [sizes[t] for t in tags.split()]
     found = []
     for run in (cell.loop, lambda *a: step_by_step(cell, *a)):
         for p in cell.parameters(): p.zero_grad()
         z = fl.param(wave(*shape), tags)
-        state = [fl.param(wave(*[n for t, n in zip(tags.split(), shape) if t not in ('t', 'gate')], k=k),
-                          [t for t in tags.split() if t not in ('t', 'gate')]) for k in (.3, .4)]
-        y, (h, c) = run(z, 't', tuple(state))
-        (y.square().sum() + (h * c).sum()).backward()
-        found.append([t.numpy() for t in (y, h, c, z.grad, state[0].grad, state[1].grad, cell.h.weight.grad)])
+        rest = [t for t in tags.split() if t not in ('t', 'gate')]
+        state = [fl.param(wave(*[sizes[t] for t in rest], k=k), rest) for k in (.3, .4)[:1 + (kind == 'LSTM')]]
+        y, last = run(z, 't', tuple(state) if kind == 'LSTM' else state[0])
+        shown = last if kind == 'LSTM' else (last, last)
+        (y.square().sum() + (shown[0] * shown[1]).sum()).backward()
+        learnt = [p.grad for n, p in cell.named_parameters() if not n.startswith('x.')]
+        found.append([t.numpy() for t in (y, *shown, z.grad, *[s.grad for s in state], *learnt)])
     for a, b in zip(*found): np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
 
-def test_another_layer_in_the_place_of_the_cells_own_is_asked():
+@pytest.mark.parametrize('kind', KINDS)
+def test_another_layer_in_the_place_of_the_cells_own_is_asked(kind):
     class Twice(nn.Module):
         def __init__(self, inner): self.inner = inner
         def forward(self, h): return self.inner(h) * 2
-    layer, doubled = filled('LSTM'), filled('LSTM')
+    layer, doubled = filled(kind), filled(kind)
     doubled.cells[0].h = Twice(doubled.cells[0].h)
     layer.cells[0].h.weight.data[...] *= 2
     x = fl.Tensor(wave(3, 2), 't read', 'f64')
@@ -303,10 +309,13 @@ def test_a_long_sequence_takes_no_deep_stack():
     layer(x)[0].sum().backward()
     assert np.isfinite(x.grad.numpy()).all()
 
-def test_the_gradient_of_the_lstm_loop():
+def test_the_gradients_of_the_loops():
     draw = lambda tags, *shape, k: fl.param(wave(*shape, k=k), tags)
     assert gradcheck(lambda *a: lstm_loop(*a, 't'), draw('b t gate hidden', 2, 3, 4, 2, k=1.),
                      draw('hidden_in gate hidden', 2, 4, 2, k=.7), *[draw('b hidden', 2, 2, k=k) for k in (.3, .4)])
+    assert gradcheck(lambda *a: gru_loop(*a, 't'), draw('b t gate hidden', 2, 3, 3, 2, k=1.),
+                     draw('hidden_in gate hidden', 2, 3, 2, k=.7), draw('hidden', 2, k=.2),
+                     draw('b hidden', 2, 2, k=.3))
 
 
 # ---- first values

@@ -4,7 +4,7 @@
 
 # %% auto #0
 __all__ = ['Cell', 'state_like', 'RNNCell', 'LSTMCell', 'GRUCell', 'step_by_step', 'Recurrent', 'RNN', 'LSTM', 'GRU',
-           'lstm_loop', 'of_torch']
+           'lstm_loop', 'gru_loop', 'of_torch']
 
 # %% ../../nbs/34_recurrence.ipynb #23120b6d
 import math
@@ -237,6 +237,15 @@ def _back_lstm(gh, gc, w, a, curved, hs, cs):
         h, c = g.reshape(b, -1) @ turned, c * a[t, :, 1]
     return gs, hs[:-1].reshape(-1, m).T @ gs.reshape(-1, 4 * m), h, c
 
+# %% ../../nbs/34_recurrence.ipynb #00596c9a
+def _laid_out(z, w, over):
+    "The sums z as (step, batch, gate, hidden), w as a matrix, and the way back for a gradient of z."
+    own = w.tags[w.axis('gate'):]
+    order, g = (over, *without(z.tags, (over, *own)), *own), w.size('gate')
+    spread, m = align(z.data, z.tags, order), math.isqrt(w.numel // g)
+    def back(gz): return align(gz.reshape(spread.shape), order, z.tags)
+    return spread.reshape(len(spread), -1, g, m), w.data.reshape(m, g * m), back
+
 # %% ../../nbs/34_recurrence.ipynb #205b595b
 @custom_vjp
 def lstm_loop(z:Tensor,  # sums of what is read, any axes and then those of w without the first
@@ -246,18 +255,13 @@ def lstm_loop(z:Tensor,  # sums of what is read, any axes and then those of w wi
               over,      # the axis of time
              )->Tensor:
     "The states h and c after each step, along an axis `h_c` in front."
-    own = w.tags[w.axis('gate'):]
-    order = (over, *without(z.tags, (over, *own)), *own)
-    spread, m = align(z.data, z.tags, order), math.isqrt(w.numel // 4)
-    steps, flat = len(spread), w.data.reshape(m, 4 * m)
-    first = [s.data.reshape(-1, m) for s in (h, c)]
-    kept = _run_lstm(spread.reshape(steps, -1, 4, m), flat, *first)
+    sums, flat, back = _laid_out(z, w, over)
+    kept = _run_lstm(sums, flat, *[s.data.reshape(-1, len(flat)) for s in (h, c)])
     def rules(g):
-        gz, gw, *rest = _back_lstm(*g.reshape(2, steps, -1, m), flat, *kept)
-        gz = align(gz.reshape(spread.shape), order, z.tags)
-        return gz, gw.reshape(w.shape), *[s.reshape(h.shape) for s in rest]
+        gz, gw, *rest = _back_lstm(*g.reshape(2, *kept[1].shape), flat, *kept)
+        return back(gz), gw.reshape(w.shape), *[s.reshape(h.shape) for s in rest]
     y = np.stack([s[1:] for s in kept[2:]])
-    return y.reshape(2, steps, *h.shape), ('h_c', over, *h.tags), rules
+    return y.reshape(2, len(sums), *h.shape), ('h_c', over, *h.tags), rules
 
 # %% ../../nbs/34_recurrence.ipynb #241f71ea
 def _loop_lstm(cell, z, over, state):
@@ -268,6 +272,66 @@ def _loop_lstm(cell, z, over, state):
     return y, (h.select({over: -1}), c.select({over: -1}))
 
 LSTMCell.loop = _loop_lstm
+
+# %% ../../nbs/34_recurrence.ipynb #4dc63c99
+def _run_gru(z, w, bias, h):
+    "Gates, what the state adds to the candidate, and all h with the first in front."
+    steps, b, _, m = z.shape
+    a, told = np.empty_like(z), np.empty((steps, b, m), z.dtype)
+    hs = np.empty((steps + 1, b, m), z.dtype)
+    hs[0] = h
+    for t in range(steps):
+        u, g = (hs[t] @ w).reshape(b, 3, m), a[t]
+        g[:, :2] = kernels.sigmoid(z[t, :, :2] + u[:, :2])
+        np.add(u[:, 2], bias, out=told[t])
+        g[:, 2] = kernels.tanh(z[t, :, 2] + g[:, 0] * told[t])
+        hs[t + 1] = g[:, 2] + g[:, 1] * (hs[t] - g[:, 2])
+    return a, told, hs
+
+# %% ../../nbs/34_recurrence.ipynb #106a8edd
+def _back_gru(gh, w, a, told, hs):
+    "Gradients for the sums of what is read, for w, the bias and the first h."
+    steps, b, _, m = a.shape
+    (r, stay, n), turned, h = np.moveaxis(a, 2, 0), np.ascontiguousarray(w.T), 0
+    by_n, by_stay = (1 - stay) * (1 - n * n), (hs[:-1] - n) * stay * (1 - stay)
+    by_r, gz, gu = told * r * (1 - r), np.empty_like(a), np.empty_like(a)
+    for t in reversed(range(steps)):
+        h, g = h + gh[t], gz[t]
+        np.multiply(h, by_n[t], out=g[:, 2])
+        np.multiply(h, by_stay[t], out=g[:, 1])
+        np.multiply(g[:, 2], by_r[t], out=g[:, 0])
+        gu[t, :, :2] = g[:, :2]
+        np.multiply(g[:, 2], r[t], out=gu[t, :, 2])
+        h = h * stay[t] + gu[t].reshape(b, -1) @ turned
+    gw = hs[:-1].reshape(-1, m).T @ gu.reshape(-1, 3 * m)
+    return gz, gw, kernels.sum(gu[:, :, 2], (0, 1)), h
+
+# %% ../../nbs/34_recurrence.ipynb #f68f42dd
+@custom_vjp
+def gru_loop(z:Tensor,     # sums of what is read, any axes and then those of w without the first
+             w:Tensor,     # weight of the layer for the state
+             bias:Tensor,  # of the candidate, for what is reset
+             h:Tensor,     # first state: z without `over` and gates
+             over,         # the axis of time
+            )->Tensor:
+    "The state after each step, time in front."
+    sums, flat, back = _laid_out(z, w, over)
+    kept = _run_gru(sums, flat, bias.data.ravel(), h.data.reshape(-1, len(flat)))
+    def rules(g):
+        gz, gw, gb, gh = _back_gru(g.reshape(kept[1].shape), flat, *kept)
+        return back(gz), gw.reshape(w.shape), gb.reshape(bias.shape), gh.reshape(h.shape)
+    return kept[2][1:].reshape(len(sums), *h.shape), (over, *h.tags), rules
+
+# %% ../../nbs/34_recurrence.ipynb #9a7dac47
+def _loop_gru(cell, z, over, state):
+    "As step_by_step, in one node, unless something else stands in the place of the cell's layer."
+    if type(cell.h) is not Linear: return step_by_step(cell, z, over, state)
+    w, n, bias = cell.h.weight, len(cell.h.inputs) + 1, cell.bias_n
+    if bias is None: bias = wrap(np.zeros(w.shape[n:], w.data.dtype), w.tags[n:])
+    y = gru_loop(z, w, bias, state, over)
+    return y.permute(*without(z.tags, ('gate',))), y.select({over: -1})
+
+GRUCell.loop = _loop_gru
 
 # %% ../../nbs/34_recurrence.ipynb #eb635e65
 def _cell_of_torch(self, state, end=''):
