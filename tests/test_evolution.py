@@ -202,6 +202,15 @@ def test_a_run_that_was_left_goes_on_bit_for_bit():
     for _ in range(3): later.step(again)
     assert all(map(np.array_equal, params, others)) and later.steps == 6
 
+def test_a_state_goes_through_a_checkpoint(tmp_path):
+    params, reward = two()
+    es = Evolution(params, sigma=.1, population=4, seed=3, decay=.01)
+    es.step(reward)
+    fl.train.save_checkpoint(tmp_path/'run', evolution=es)
+    other = Evolution(two()[0], sigma=.1, population=4, decay=.01)
+    fl.train.restore_checkpoint(tmp_path/'run', evolution=other)
+    assert (other.steps, other.seed) == (1, 3) and all(map(np.array_equal, other.anchor, es.anchor))
+
 def test_a_state_is_a_copy_and_a_foreign_one_is_refused():
     params, reward = two()
     es = Evolution(params, population=2, decay=.1)

@@ -314,6 +314,13 @@ def test_each_layer_with_weights_can_be_read():
     for kind in (nn.Linear, nn.Embedding, nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm): assert kind in RULES
     assert not plain & RULES.keys()
 
+def test_a_file_of_weights(tmp_path):
+    "safetensors written by whichever library is a dict of arrays."
+    model, state = good()
+    fl.train.save_weights(tmp_path/'m.safetensors', state)
+    nn.from_torch(model, fl.train.load_weights(tmp_path/'m.safetensors'))
+    assert np.array_equal(model[3].weight, state['3.weight'].T)
+
 def test_a_layer_asked_beforehand_by_hand(backend):
     "Without torch: (out, in) by hand, [[1, 2], [3, 4]] times (1, 10)."
     layer = nn.from_torch(nn.Linear('d=2', 'd=2'), dict(weight=np.array([[1., 2.], [3., 4.]]), bias=np.array([.5, 0.])))

@@ -176,6 +176,55 @@ def test_a_batch_that_does_not_fit_changes_nothing(training, backend):
     with pytest.raises(TagError, match="'channel'"): bn(fl.zeros('row feature', (4, 3)))
     assert all(map(np.array_equal, before, state(bn)))
 
+def learner_of_rows(n):
+    "A model with a BatchNorm, and batches of ten of n rows."
+    rng = np.random.default_rng(0)
+    x, y = fl.Tensor(rng.normal(size=(n, 4)), 'row d', 'f32'), fl.Tensor(rng.integers(0, 2, n), 'row')
+    data = fl.data.Dataset(x, y)
+    model = nn.Sequential(nn.Linear('d=4', 'h=8', seed=0), nn.BatchNorm('h=8'), fl.relu,
+                          nn.Linear('h=8', 'class=2', seed=1))
+    step = lambda x, y: model(x).cross_entropy('class', y)
+    return model, fl.train.Learner(model, fl.optim.SGD(model, lr=.1), step, show=False), data
+
+def test_the_last_of_101_rows_in_tens():
+    "The batch of one row is refused, and what was learnt so far is whole; of 100 rows, or without it, all is well."
+    model, learner, data = learner_of_rows(101)
+    with pytest.raises(InvalidShape, match="more than one value per 'h'") as e: learner.fit(data.batches('row', 10), 1)
+    assert 'in Sequential.1' in str(e.value) and model[1].batches.item() == 10
+    assert all(np.isfinite(v).all() for v in model.state_dict().values())
+    assert np.isfinite(model.eval()(data.x).numpy()).all()
+    for rows, how in ((101, dict(partial=False)), (100, {}), (102, {})):
+        model, learner, data = learner_of_rows(rows)
+        learner.fit(data.batches('row', 10, **how), 2)
+        assert model[1].batches.item() == 2 * (11 if rows == 102 else 10)
+        assert all(np.isfinite(v).all() for v in model.state_dict().values())
+
+def test_running_averages_are_saved_with_the_weights(tmp_path):
+    model, learner, data = learner_of_rows(100)
+    learner.fit(data.batches('row', 10), 1)
+    fl.train.save_weights(tmp_path/'m.safetensors', model)
+    other = learner_of_rows(100)[0]
+    fl.train.load_weights(tmp_path/'m.safetensors', other)
+    assert other[1].batches.item() == 10 and np.array_equal(other.eval()(data.x), model.eval()(data.x))
+
+def test_averages_go_on_in_the_memory_that_was_read_into():
+    "What was loaded is not changed by training on."
+    bn, x = nn.BatchNorm('c=2'), fl.randn('row c', (5, 2), seed=0)
+    bn(x)
+    state = bn.state_dict()
+    kept = {k: v.copy() for k, v in state.items()}
+    where = bn.running_mean.data.ctypes.data
+    bn.load_state_dict(state)
+    bn(x)
+    assert all(np.array_equal(v, kept[k]) for k, v in state.items()) and bn.running_mean.data.ctypes.data == where
+
+def test_a_summary_of_these_layers():
+    "The flow of sizes through every one of them."
+    model = nn.Sequential(nn.Conv2d('c=1', 'f=4', 3, padding=1), nn.BatchNorm('f=4'), nn.MaxPool2d(2), nn.Upsample(2),
+                          nn.GroupNorm('f=4', 2, over='h w'), nn.LayerNorm('f=4'), nn.AvgPool2d(4))
+    text = str(fl.summary(model, fl.zeros('image h w c', (2, 8, 8, 1))))
+    for words in ('image=2 h=8 w=8 f=4', 'image=2 h=4 w=4 f=4', 'image=2 h=2 w=2 f=4'): assert words in text, text
+
 def test_a_checkpointed_block_is_one_batch(backend):
     "Its second run is no second batch; nor is that of a checkpoint within it."
     x = fl.param(draw(4, 3), 'row channel')

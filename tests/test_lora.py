@@ -229,6 +229,21 @@ def test_a_task_is_a_small_state():
     state['0.a'][...] = 0
     assert np.array_equal(m(X()), y)
 
+def test_a_task_in_a_file(tmp_path):
+    "safetensors, the scale among them; and a whole model, merged and not."
+    m = add_lora(model(), '0 3', rank=2, alpha=6, seed=1)
+    for _, t in m.named_parameters(): t.data[...] = np.random.default_rng(t.numel).normal(size=t.shape)
+    y = m(X()).numpy().copy()
+    fl.train.save_weights(tmp_path/'task.safetensors', lora_state(m))
+    other = load_lora(add_lora(model(), '0 3', rank=2), fl.train.load_weights(tmp_path/'task.safetensors'))
+    assert np.array_equal(other(X()), y)
+    for merged in (False, True):
+        if merged: merge_lora(m); y = m(X()).numpy().copy()
+        fl.train.save_weights(tmp_path/'all.safetensors', m)
+        other = add_lora(model(), '0 3', rank=2)
+        fl.train.load_weights(tmp_path/'all.safetensors', other)
+        assert np.array_equal(other(X()), y) and other[0].merged.item() == merged
+
 def test_a_foreign_task_changes_nothing():
     m = add_lora(model(), '0 3', rank=2, seed=1)
     before, good = m.state_dict(), lora_state(m)
