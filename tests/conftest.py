@@ -15,7 +15,7 @@ settings.register_profile('long', max_examples=1000, deadline=None)
 settings.load_profile('quick')
 
 REFERENCES = 'torch', 'transformers', 'gguf', 'onnxruntime', 'onnx'
-LIVE = 'test_torch_samples.py',    # these need a reference to be read at all
+LIVE = 'test_torch_samples.py', 'test_torch_modules.py'    # these need a reference to be read at all
 
 
 def pytest_addoption(parser):
