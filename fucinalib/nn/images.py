@@ -92,7 +92,8 @@ class Channelled(Told):
     "A layer with channels that come in and others that go out."
     def tell_channels(self, inside, outside, groups=1):
         "Note the channels; gives how many a window sees and how many go out."
-        (self.inside, c), (self.outside, o) = one_axis(inside, 'inside'), one_axis(outside, 'outside')
+        self.inside, c = one_axis(inside, 'inside', outside)
+        self.outside, o = one_axis(outside, 'outside')
         self.within = inner_names([self.inside], [self.outside])[self.inside]
         self.takes = {self.inside: c}
         if c % groups == o % groups == 0: return c // groups, o
