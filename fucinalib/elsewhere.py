@@ -58,7 +58,7 @@ DATA = 'fl.data.digits(), fl.data.iris(), and train, test = fl.data.mnist() or f
 NEAREST = 'fl.knn.Classifier(k=5).fit(x, y).predict(new)'
 FILES = ("fl.train.save_weights('model.safetensors', model) writes, fl.train.load_weights('model.safetensors', "
          "model) reads; fl.train.save_checkpoint(path, model=model, optimizer=optimizer) keeps a whole training")
-EAGER = 'nothing is traced: operations run as they are called'
+EAGER = 'fl.record(step) replays a training step on fixed memory; everything else runs as it is called'
 SLOPES = 'loss.backward(), then w.grad; gradients have no gradients'
 SEEDS = 'seed= of each random operation, or fl.manual_seed(seed) once'
 MATRICES = 'decompositions are NumPy\'s and have no gradient: np.linalg.svd(x.numpy()) and so on'

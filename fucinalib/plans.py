@@ -4,9 +4,9 @@
 
 # %% auto #0
 __all__ = ['LINE', 'BY_NAME', 'BOX', 'STYLE', 'Run', 'take', 'same_value', 'difference', 'StepPlan', 'kept',
-           'returned', 'drop_dead', 'spans_of', 'is_all_of', 'merge_copies', 'lift_constants', 'find_spans',
-           'give_places', 'allocate', 'array_of', 'entry_of', 'compile', 'make_calls', 'replay', 'load', 'carry_out',
-           'renew', 'give', 'Timeline']
+           'returned', 'drop_dead', 'spans_of', 'is_all_of', 'merge_copies', 'lift_constants', 'draws', 'find_spans',
+           'give_places', 'allocate', 'array_of', 'entry_of', 'compile', 'make_calls', 'replay', 'load', 'draw_seeds',
+           'carry_out', 'renew', 'give', 'Timeline']
 
 # %% ../nbs/37_plans.ipynb #c0f2802a
 import operator, sys
@@ -21,7 +21,8 @@ from .kernels import threads
 from .kernels.dispatch import hushing, unhush
 from .surroundings import PLAIN, is_input, parts_in, rebuilt
 from .tensor import Tensor, wrap
-from .tracing import Call, NotReplayable, Ref, Trace, untraced, same_bits
+from .tracing import Call, Draw, NotReplayable, Ref, Trace, drawn_again, mark_draws
+from .tracing import same_bits, untraced
 from .written import changed
 
 # %% ../nbs/37_plans.ipynb #d72914af
@@ -32,6 +33,7 @@ class Run:
         with self.trace as t:
             args, kw = rebuilt((args, kw), self.take)
             self.returned = step(*args, **kw)
+        mark_draws(t)       # where a call has a seed that is drawn anew each time
         self.calls, self.buffers = t.calls, t.buffers
         self.outputs = [_find_output(t, v) for v in parts_in(self.returned)]
         _refuse_leaks(self), _refuse_unheard(self)
@@ -91,7 +93,8 @@ def same_value(a, b):
     if type(a) in (list, tuple): return len(a) == len(b) and all(map(same_value, a, b))
     if type(a) is dict: return a.keys() == b.keys() and all(same_value(a[k], b[k]) for k in a)
     if isinstance(a, (float, np.generic)): return np.asarray(a).tobytes() == np.asarray(b).tobytes()
-    if isinstance(a, (*PLAIN, Ref, slice, np.ufunc, np.dtype)): return a == b
+    if isinstance(a, np.ndarray): return same_bits(a, b)
+    if isinstance(a, (*PLAIN, Ref, Draw, slice, np.ufunc, np.dtype)): return a == b
     return a is b or type(a) is type(len) and a == b
 
 # %% ../nbs/37_plans.ipynb #6f6ba246
@@ -134,7 +137,7 @@ class StepPlan:
                  reuse=True,  # False gives each array memory of its own, to compare
                 ):
         self.run, self.calls, self.buffers = run, [*run.calls], run.buffers
-        self.tensors = [*run.trace.tensors.values()]
+        self.tensors, self.seeds = [*run.trace.tensors.values()], ()
         self.drop_dead(), self.merge_copies(), self.lift_constants()
         self.find_spans(), self.give_places(reuse), self.allocate()
 
@@ -213,19 +216,25 @@ def lift_constants(plan):
     fixed = {b.number for b in plan.buffers if b.kind == 'made'}
     while spoiled := _find_spoiled(plan, fixed): fixed -= spoiled
     def once(c):
-        return c.kind in ('call', 'guard') and all(r.buffer in fixed for r in (*c.reads, *c.writes))
+        own = c.kind in ('call', 'guard') and not draws(c)
+        return own and all(r.buffer in fixed for r in (*c.reads, *c.writes))
     plan.once = [c for c in plan.calls if once(c) and c.kind == 'call']
     plan.calls = [c for c in plan.calls if not once(c)]
     plan.constants = {w.buffer for c in plan.once for w in c.writes}
 
 StepPlan.lift_constants = lift_constants
 
+# %% ../nbs/37_plans.ipynb #cded2948
+def draws(c):
+    "Whether a call has a seed among its arguments."
+    return any(type(v) is Draw for v in c.args)
+
 # %% ../nbs/37_plans.ipynb #997ca53d
 def _find_spoiled(plan, fixed):
     "Those of the `fixed` buffers that a call of each step writes, or reads before they are complete."
     spoiled, read = set(), set()
     for c in plan.calls:
-        each = c.kind != 'call' or any(r.buffer not in fixed for r in (*c.reads, *c.writes))
+        each = c.kind != 'call' or draws(c) or any(r.buffer not in fixed for r in (*c.reads, *c.writes))
         spoiled.update(w.buffer for w in c.writes if each or w.buffer in read)
         if each: read.update(r.buffer for r in c.reads)
     return spoiled & fixed
@@ -325,7 +334,9 @@ BY_NAME = np.maximum, np.minimum        # NumPy wants the result of these by nam
 
 def entry_of(plan, c):
     "A call as a tuple: function, arguments."
-    def one(v): return array_of(plan, v) if type(v) is Ref else v
+    def one(v):
+        if type(v) is Draw: return np.zeros((), v.kind)[()]       # until it is drawn
+        return array_of(plan, v) if type(v) is Ref else v
     args, kw = rebuilt(c.args, one), rebuilt(c.kw, one)
     if c.kind == 'host': return plan.carry_out, c.f, args, kw
     out = kw.get('out')
@@ -348,6 +359,8 @@ def compile(plan):
     plan.gives = [(kind, there(v), tags) for kind, v, tags in plan.run.outputs]
     written = {w.buffer for c in plan.calls for w in c.writes}
     plan.writes = [b.root for b in plan.buffers if b.number in written and b.kind == 'outside']
+    plan.seeded = [(i, j + 1, v) for i, c in enumerate(plan.calls)
+                   for j, v in enumerate(c.args) if type(v) is Draw]
     plan.counts = None
 
 StepPlan.compile = compile
@@ -377,8 +390,17 @@ StepPlan.replay = replay
 def load(plan, given):
     "Put arguments, and gradients that are added to, in their places."
     plan.hosts = []
+    if plan.seeded: draw_seeds(plan)
     for mine, a in zip(plan.feeds, given): np.copyto(mine, a)
     for mine, node in plan.grads_in: np.copyto(mine, node.grad)
+
+# %% ../nbs/37_plans.ipynb #a9deee2e
+def draw_seeds(plan):
+    "New seeds, where calls have them."
+    plan.seeds = drawn_again(plan.run.trace.draws)
+    for i, j, v in plan.seeded:
+        e = plan.entries[i]
+        plan.entries[i] = *e[:j], v.of(plan.seeds), *e[j + 1:]
 
 # %% ../nbs/37_plans.ipynb #d871b279
 def carry_out(plan, f, args, kw): plan.hosts.append(f(*args, **kw))

@@ -18,7 +18,7 @@ from .kernels import current_backend, get_num_threads
 from .plans import Run, StepPlan, Timeline, difference, make_calls, same_value
 from .surroundings import Surroundings, is_input, parts_in, sign, stands_at
 from .tensor import Tensor
-from .tracing import Bail, NotReplayable, untraced, same_bits
+from .tracing import Bail, Given, NotReplayable, same_bits, untraced
 
 # %% ../nbs/37a_recorded_steps.ipynb #afdc4b67
 class Beside(Watcher):
@@ -194,7 +194,7 @@ def replay_case(self, case, given, args, kw):
         case.bails += 1
         if case.bails > 3 and case.bails * 2 > case.replays:
             case.ready, case.why = False, 'a value that an operation looks at keeps changing'
-        return self.run(args, kw)
+        with Given(case.plan.seeds): return self.run(args, kw)
     case.replays += 1
     self.replays += 1
     return y
@@ -217,8 +217,9 @@ def learn(self, case, given, args, kw):
 def check(self, case, given, args, kw):
     "Compare a plan with an ordinary run."
     try: beside = Beside(case.plan, given)
-    except Bail: return self.run(args, kw)
-    with beside: y = self.run(args, kw)
+    except Bail:
+        with Given(case.plan.seeds): return self.run(args, kw)
+    with beside, Given(case.plan.seeds): y = self.run(args, kw)
     beside.compare()
     beside.results(y)
     case.why, case.ready = beside.why, beside.why is None

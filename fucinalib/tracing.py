@@ -15,9 +15,12 @@ import numpy as np
 from .errors import OptionError, fault
 from .hooks import Watcher
 from .kernels import dispatch
+from .nn.module import _calls as layers_at_work
+from .ops.construction import bits64, next_seed, process, seed_source
 from .tensor import Tensor
 
-__all__ = ['Trace', 'Traced', 'Ref', 'Call', 'Buffer', 'NotReplayable', 'untraced', 'root_of', 'same_bits', 'Bail']
+__all__ = ['Draw', 'Given', 'drawn_again', 'mark_draws', 'Trace', 'Traced', 'Ref', 'Call', 'Buffer', 'NotReplayable',
+           'untraced', 'root_of', 'same_bits', 'Bail']
 
 _lock = threading.RLock()
 _now, _thread = None, None      # the trace that runs, and on which thread
@@ -184,6 +187,7 @@ class Trace(Watcher):
         self.away, self.ops, self.why = 0, [], None
         self.tensors, self.results_made = {}, []    # id -> (tensor from outside, its array, node); weak references
         self.leaves = {}        # node of a parameter -> the gradient noted last
+        self.draws = []         # (seed that was drawn, the layers at work)
         self.grad_refs = []     # (node, Ref of the gradient it had)
         self.hosts = []         # what calls that are carried out as they are gave
 
@@ -474,12 +478,14 @@ class Trace(Watcher):
         _now, _thread = self, threading.get_ident()
         for name, f in STAND_INS.items(): setattr(np, name, f)
         dispatch.tracer = _compiled
+        self.token = seed_source.set(Heard(self, seed_source.get()))
         return super().__enter__()
 
     def __exit__(self, *exc):
         global _now, _thread
         super().__exit__(*exc)
         dispatch.tracer = None
+        seed_source.reset(self.token)
         for name, f in ORIGINAL.items(): setattr(np, name, f)
         _now = _thread = None
         self.bind()
@@ -492,6 +498,64 @@ def _compiled(fast, ready, outs, inplace):
     t = tracing()
     if t is None: fast(*ready, *outs)
     else: t.compiled(fast, ready, outs, inplace)
+
+
+# ---- random numbers: a seed is drawn anew each time, and its place among the arguments is known by its 64 bits
+
+class Draw:
+    "The place of seed number `k` among the arguments of a call, as a number of type `kind`."
+    __slots__ = 'k', 'kind'
+    def __init__(self, k, kind): self.k, self.kind = k, kind
+    def __eq__(self, other): return type(other) is Draw and (self.k, self.kind) == (other.k, other.kind)
+    __hash__ = None
+    def of(self, seeds): return bits64(seeds[self.k]).view(self.kind)
+
+
+class Heard:
+    "Seeds from where they come without it, and a list of them."
+    calls = None
+    def __init__(self, trace, before): self.trace, self.before = trace, before
+    def next(self, calls):
+        stream = self.before or process.stream
+        seed = stream.next(stream.calls)
+        if not self.trace.away: self.trace.draws.append((seed, layers_at_work.get()))
+        return seed
+
+
+class Given:
+    "Inside `with`, these seeds first, then those from where they come without it."
+    calls = None
+    def __init__(self, seeds): self.seeds = iter(seeds)
+    def __enter__(self):
+        self.before = seed_source.get()
+        self.token = seed_source.set(self)
+    def __exit__(self, *exc): seed_source.reset(self.token)
+    def next(self, calls):
+        for seed in self.seeds: return seed
+        stream = self.before or process.stream
+        return stream.next(stream.calls)
+
+
+def drawn_again(draws):
+    "A seed for each of the `draws` of a trace, as their layers would draw them now."
+    seeds = []
+    for _, layers in draws:
+        token = layers_at_work.set(layers)
+        try: seeds.append(next_seed())
+        finally: layers_at_work.reset(token)
+    return seeds
+
+
+def mark_draws(trace):
+    "Put a Draw where a call has a seed that was drawn."
+    known = {int(bits64(seed)): k for k, (seed, _) in enumerate(trace.draws)}
+    for c in trace.calls if known else ():
+        c.args = tuple([_as_draw(v, known) for v in c.args])
+
+
+def _as_draw(v, known):
+    if not isinstance(v, (np.int64, np.uint64)) or int(v.view('i8')) not in known: return v
+    return Draw(known[int(v.view('i8'))], v.dtype.str[1:])
 
 
 def _fill(y, f, args, kw): y[...] = f(*args, **kw)
@@ -525,7 +589,7 @@ def _who_asks():
 
 # ---- what stands in for NumPy's makers of arrays, on the thread of a trace
 
-NAMES = 'asarray asanyarray ascontiguousarray array empty zeros ones full'.split()
+NAMES = 'asarray asanyarray ascontiguousarray array empty zeros ones full arange'.split()
 ORIGINAL = {n: getattr(np, n) for n in NAMES}
 
 
@@ -563,8 +627,17 @@ def _at_line(a):
     return y
 
 
+def _counted(*args, **kw):
+    a, t = ORIGINAL['arange'](*args, **kw), tracing()
+    if t is None or not sys._getframe(1).f_globals.get('__name__', '').startswith('fucinalib.'): return a
+    made = t.new(_at_line(a))
+    ref = t.ref(made)
+    t.calls.append(Call(np.copyto, (ref, a), {}, [ref], 'call', t.label()))      # the numbers themselves: constants
+    return made
+
+
 STAND_INS = {n: _converter(ORIGINAL[n]) for n in NAMES[:4]} | {
-    n: _maker(ORIGINAL[n], v) for n, v in zip(NAMES[4:], (None, 0, 1, None))}
+    n: _maker(ORIGINAL[n], v) for n, v in zip(NAMES[4:8], (None, 0, 1, None))} | dict(arange=_counted)
 
 for _name in 'reshape ravel flatten copy astype'.split(): _told(_name, Trace.moved)
 for _name in 'take repeat argmax argmin argsort cumsum cumprod nonzero dot searchsorted choose compress trace'.split():

@@ -517,3 +517,72 @@ def test_a_learning_rate_that_moves_each_step():
         assert bits(ours(*args)[0]) == bits(step(*args)[0])
         for p, q in zip(ps, qs): assert bits(p) == bits(q)
     assert ours.replays >= 7
+
+
+# ---- chance
+
+def dropout_step(n=32, checkpointed=False):
+    nn = fl.nn
+    inner = nn.Sequential(nn.ReLU(), nn.Dropout(.5))
+    model = nn.Sequential(nn.Linear('feat=10', f'hidden={n}', seed=1), nn.Dropout(.3), inner,
+                          nn.Linear(f'hidden={n}', 'c=4', seed=2))
+    opt = fl.optim.SGD(model, lr=.1)
+    def step(x, y):
+        opt.zero_grad()
+        loss = (fl.checkpoint(model, x) if checkpointed else model(x)).cross_entropy('c', y)
+        loss.backward()
+        opt.step()
+        return loss
+    return model, step
+
+
+@pytest.mark.parametrize('backend', ['numpy', None])
+@pytest.mark.parametrize('n', [4, 300])
+def test_dropout_draws_anew(n, backend):
+    "The seeds of the process go on as without recording, and so does everything after it."
+    with fl.use_backend(backend or fl.current_backend()):
+        found = []
+        for wrap in (lambda f: f, record):
+            fl.manual_seed(3)
+            model, step = dropout_step(n)
+            step, rng = wrap(step), np.random.default_rng(1)
+            losses = [step(*mlp_batch(rng)).item() for _ in range(10)]
+            found.append((losses, [bits(p) for p in model.parameters()], fl.rand('a', 3).tolist()))
+        assert found[0] == found[1] and step.why is None and step.replays >= 5
+
+
+def test_dropout_at_a_step():
+    "By seed, step and place in the model: the same masks whenever that step comes."
+    model, step = dropout_step()
+    other, same = dropout_step()
+    ours, rng = record(step), np.random.default_rng(1)
+    for i in range(12):
+        args = mlp_batch(rng)
+        fl.rand('a', 2)       # the process draws in between
+        with fl.nn.at_step(7, i): loss = ours(*args)
+        with fl.nn.at_step(7, i): assert bits(loss) == bits(same(*args))
+    assert ours.why is None and ours.replays >= 7
+
+
+def test_a_guard_that_fails_draws_no_seed_twice():
+    found = []
+    for wrap in (lambda f: f, record):
+        fl.manual_seed(3)
+        model, step = dropout_step()
+        step, rng = wrap(step), np.random.default_rng(1)
+        for _ in range(6): step(*mlp_batch(rng))
+        x, y = mlp_batch(rng)
+        with pytest.raises(fl.IndexOutOfBounds): step(x, fl.Tensor(np.full(16, 7), 'b'))
+        found.append((step(x, y).item(), [bits(p) for p in model.parameters()]))
+    assert found[0] == found[1]
+
+
+def test_a_block_that_runs_again():
+    "checkpoint gives the second run the seeds of the first, and so does the plan."
+    found = []
+    for wrap in (lambda f: f, record):
+        fl.manual_seed(3)
+        model, step = dropout_step(checkpointed=True)
+        step, rng = wrap(step), np.random.default_rng(1)
+        found.append(([step(*mlp_batch(rng)).item() for _ in range(9)], [bits(p) for p in model.parameters()]))
+    assert found[0] == found[1]
