@@ -1,5 +1,5 @@
 """Checkpoints: whole or not there, whatever happens meanwhile; refused with a reason, and nothing changed."""
-import errno, json, os, shutil, tempfile, threading
+import errno, json, os, shutil, subprocess, sys, tempfile, threading
 from pathlib import Path
 import numpy as np
 import pytest
@@ -334,6 +334,52 @@ def test_files_that_are_not_whole(data, tmp_path):
     with pytest.raises(CheckpointError, match="w.safetensors' cannot be read as safetensors: "):
         train.load_weights(tmp_path/'w.safetensors', model)
     assert not model.held['a'].any()
+
+@pytest.mark.parametrize('call', [lambda m, p: train.save_weights(m, p), lambda m, p: train.save_checkpoint(m, model=m),
+                                  lambda m, p: train.load_weights(m), lambda m, p: train.read_checkpoint(None),
+                                  lambda m, p: train.resume(m, m), lambda m, p: train.save_weights(p, [1, 2])])
+def test_what_comes_first_is_the_path(call, tmp_path):
+    with pytest.raises(CheckpointError, match='is no path|has no state'): call(Weights(w=[1]), tmp_path/'w')
+    assert not listing(tmp_path)
+
+def test_an_archive_of_numpy_is_told_apart(tmp_path):
+    np.savez(tmp_path/'w.npz', w=np.ones(2))
+    with pytest.raises(CheckpointError) as e: train.load_weights(tmp_path/'w.npz')
+    assert e.value.help == 'np.load reads it'
+
+PROGRAM = '''
+import os, sys, hashlib
+import numpy as np
+import fucinalib as fl
+from fucinalib import nn, optim, train
+path, dies = sys.argv[1], int(sys.argv[2])
+rng = np.random.default_rng(0)
+x = rng.normal(size=(40, 4)).astype('f4')
+data = fl.data.Dataset(fl.Tensor(x, 'row feature'), (x.sum(1) > 0).astype('i8'))
+model = nn.Sequential(nn.Linear('feature=4', 'hidden=8', seed=1), nn.Dropout(.3),
+                      nn.Linear('hidden=8', 'class=2', seed=2))
+def step(x, y): return model(x).cross_entropy('class', y)
+learner = train.Learner(model, optim.AdamW(model, lr=.01), step, accumulate=2,
+                        callbacks=[train.Checkpoints(path, batches=1)])
+train.resume(learner, path)
+count, real = [0], os.replace
+def replace(*args):
+    count[0] += 1
+    if count[0] == dies: os.kill(os.getpid(), 9)
+    real(*args)
+os.replace = replace
+learner.fit(data.batches('row', 7, seed=3), 3)
+print(hashlib.sha256(b''.join(a.tobytes() for a in model.state_dict().values())).hexdigest(), learner.history)
+'''
+
+def test_a_program_that_is_killed_and_started_again(tmp_path):
+    "Killed for good, by kill -9 in the middle of a save, twice; what it ends with has the bits of one that was not."
+    def run(path, dies):
+        return subprocess.run([sys.executable, '-c', PROGRAM, str(path), str(dies)], capture_output=True)
+    whole, (first, second) = run(tmp_path/'a', 0), (run(tmp_path/'b', 22), run(tmp_path/'b', 31))
+    assert whole.returncode == 0 and first.returncode == second.returncode == -9, whole.stderr
+    last = run(tmp_path/'b', 0)
+    assert last.stdout == whole.stdout and whole.stdout and not whole.stderr and not last.stderr      # a pipe is quiet
 
 def test_no_pickle():
     "Reading a checkpoint runs nothing of it."

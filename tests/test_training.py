@@ -294,9 +294,54 @@ def test_a_generator_runs_once():
 def test_a_step_that_gives_no_loss(outcome, kind, said):
     with pytest.raises(kind, match=said): made(step=lambda x, y: outcome).fit([rows()], 1)
 
-@pytest.mark.parametrize('options', [dict(accumulate=0), dict(accumulate=2.), dict(accumulate=True)])
+@pytest.mark.parametrize('options', [
+    dict(accumulate=0), dict(accumulate=2.), dict(accumulate=True), dict(clip=0), dict(clip=-1.), dict(clip='1'),
+    dict(clip=True), dict(seed='a'), dict(seed=-1), dict(schedule=.1), dict(ema=.99), dict(callbacks=EarlyStop('loss')),
+    dict(callbacks=None)])
 def test_options_of_a_learner(options):
-    with pytest.raises(OptionError, match='Learner: accumulate is'): made(**options)
+    with pytest.raises(OptionError, match=f'Learner: {next(iter(options))} is'): made(**options)
+
+def test_kinds_in_place_of_things():
+    with pytest.raises(OptionError, match='Learner: EarlyStop is a kind of callback') as e: made(callbacks=[EarlyStop])
+    assert e.value.help == 'EarlyStop(...)'
+    net = model()
+    opt, step = optim.SGD(net, lr=.1), lambda x, y: net(x).cross_entropy('class', y)
+    for given, said in (((net, optim.SGD, step), 'SGD is a kind of optimizer'), ((opt, net, step), 'is no optimizer'),
+                        ((net, opt, 'mse'), "'mse' is no step"), ((net, opt, net), 'Sequential is no step'),
+                        ((step, opt, net), 'is no model'), ((net, None, step), 'None is no optimizer')):
+        with pytest.raises(OptionError, match=f'Learner: .*{said}'): Learner(*given)
+
+@pytest.mark.parametrize('given', [lambda x, y: x, lambda x, y: (x, y), lambda x, y: fl.data.Dataset(*rows()),
+                                   lambda x, y: None, lambda x, y: 3])
+def test_what_are_no_batches(given):
+    calls = lambda m, b: m.fit(b, 2), lambda m, b: m.evaluate(b), lambda m, b: m.fit([rows()], 1, valid=b)
+    for call in calls[:2 if given(1, 2) is None else 3]:      # valid=None is nothing to measure
+        learner = made()
+        with pytest.raises(OptionError, match='takes batches, not') as e: call(learner, given(*rows()))
+        assert 'batches(' in e.value.help and not learner.seen
+
+def test_fit_as_keras_has_it():
+    with pytest.raises(OptionError, match='fit takes batches, not one') as e: made().fit(*rows())
+    assert 'fit([(x, y)], 10)' in e.value.help
+
+def test_a_step_that_does_the_work_of_the_loop():
+    def eager(x, y):
+        loss = learner.model(x).cross_entropy('class', y)
+        loss.backward()
+        return loss
+    learner = made(step=eager)
+    with pytest.raises(fl.BackwardAlreadyRun, match='the step went backward itself') as e: learner.fit([rows()], 1)
+    assert 'return the loss' in e.value.help and 'epoch 1, batch 1' in str(e.value)
+
+def test_a_step_that_takes_something_else():
+    with pytest.raises(OptionError, match='does not take what a batch has: .*1 positional') as e:
+        made(step=lambda x: x.sum()).fit([rows()], 1)
+    assert e.value.help == 'def step(x, y): ...'
+    with pytest.raises(OptionError, match='does not take') as e: made().fit([dict(zip('ab', rows()))], 1)
+    assert e.value.help == 'def step(a, b): ...'
+    own = made(step=lambda x, y: len(3))
+    with pytest.raises(TypeError, match='len') as e: own.fit([rows()], 1)
+    assert not isinstance(e.value, fl.FucinaError)
 
 @pytest.mark.parametrize('epochs', [0, -1, 1.5, None, True])
 def test_epochs(epochs):

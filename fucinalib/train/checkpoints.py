@@ -14,9 +14,9 @@ import numpy as np
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save as _as_safetensors
 from ..dtypes import bf16, f8_e4m3, f8_e5m2
-from ..errors import CheckpointError, DTypeError, FucinaError, did_you_mean, fault
+from ..errors import CheckpointError, DTypeError, FucinaError, brief, did_you_mean, fault
 from .learner import Callback
-from .whole import MARKER, read_set, replace_file, replace_set, told
+from .whole import MARKER, as_path, read_set, replace_file, replace_set, told
 
 # %% ../../nbs/33a_checkpoints.ipynb #d1ee49cd
 _TYPES = dict(BF16=bf16.np, F8_E4M3=f8_e4m3.np, F8_E5M2=f8_e5m2.np, BOOL=np.dtype(bool))
@@ -46,13 +46,15 @@ def weights_from_bytes(data,                   # what `weights_to_bytes` or anot
                 for key, v in deserialize(bytes(data))}
     except (SafetensorError, TypeError, ValueError) as e:
         said = str(e).removeprefix('Error while deserializing: ')
-        raise fault(CheckpointError, f'{name} cannot be read as safetensors: {said}',
-                    help='write it again, or fetch it again: what is there is not whole') from e
+        help = 'np.load reads it' if data[:4] == b'PK\3\4' else 'write it, or fetch it, again'
+        raise fault(CheckpointError, f'{name} cannot be read as safetensors: {said}', help) from e
 
-# %% ../../nbs/33a_checkpoints.ipynb #0cda4907
+# %% ../../nbs/33a_checkpoints.ipynb #309589db
 def _state_of(part):
     "The dict of what has a state, or the dict itself."
-    return part.state_dict() if hasattr(part, 'state_dict') else part
+    if hasattr(part, 'state_dict'): return part.state_dict()
+    if hasattr(part, 'items'): return part
+    raise fault(CheckpointError, f'{brief(part)} has no state', help='a module, or name -> array')
 
 # %% ../../nbs/33a_checkpoints.ipynb #2ba4f6ad
 def save_weights(path,     # `model.safetensors`; directories above it are made
@@ -65,7 +67,7 @@ def load_weights(path,        # a file in the format safetensors, of whichever l
                  model=None,  # a module that gets them, by name; all of them or none
                 )->dict:
     "Name -> array, from a file; into a model if one is given."
-    try: data = Path(path).read_bytes()
+    try: data = as_path(path).read_bytes()
     except OSError as e: raise told('no weights could be read from', path, e) from e
     weights = weights_from_bytes(data, repr(str(path)))
     if model is not None: model.load_state_dict(weights)
@@ -167,6 +169,6 @@ def resume(learner,  # made as it was when the checkpoint was written
            **parts,  # more that was saved
           )->bool:
     "Let a training stand where its checkpoint does. False, and nothing happens, if there is none."
-    if not (Path(path)/MARKER).exists(): return False
+    if not (as_path(path)/MARKER).exists(): return False
     restore_checkpoint(path, **_parts_of(learner), **parts)
     return True

@@ -19,7 +19,8 @@ from ..optim import Accumulation, Schedule, clip_grad_norm
 from ..tensor import Tensor
 from .curves import Curve, History
 from .progress import Progress
-from .refuse import check_loss, check_some, check_standing, check_watch, check_whole, placed, says
+from .refuse import (at_fault, check_loss, check_choices, check_trained, check_some,
+                                    check_source, check_standing, check_watch, placed, says)
 
 # %% ../../nbs/33_training.ipynb #62e1c6dc
 class Average:
@@ -87,7 +88,8 @@ class Learner:
                  callbacks=(),   # told of every event; a function is called after each epoch
                  show=None,      # False: no progress; None: a bar or curves, where somebody watches
                 ):
-        check_whole('accumulate', accumulate, 1)
+        check_trained(model, optimizer, step)
+        check_choices(accumulate, clip, seed, schedule, ema, callbacks)
         self.model, self.optimizer, self.step = model, optimizer, step
         self.seed, self.accumulate, self.clip, self.ema = seed, accumulate, clip, ema
         self.schedule = Schedule(optimizer, schedule) if callable(schedule) else schedule
@@ -189,6 +191,7 @@ def evaluate(self,
              step=None,  # another function than the one that is trained by; it may give no loss
             )->dict:
     "Loss and figures over all batches, weighed by what they count; nothing is learnt."
+    check_source(batches)
     found, i = Average(), 0
     with measuring(self.model), self.averaged():
         for i, batch in enumerate(batches_of(batches, 0), 1):
@@ -207,7 +210,7 @@ def _one_epoch(self, batches, valid):
     for batch in batches_of(batches, self.epoch, self.batch):
         at = self.batch
         try: self._one_batch(batch)
-        except Exception as e: raise placed(e, self.epoch, at)
+        except Exception as e: raise placed(at_fault(e, batch), self.epoch, at)
         self._tell('after_batch')
         if self.stopped: return
     if not self.batch: check_some(self.epoch, batches)
@@ -227,7 +230,8 @@ def fit(self,
         valid=None,  # batches to measure after each epoch, without learning
        )->History:
     "Train until so many epochs are done. Called again, or after a resume, it goes on."
-    check_whole('epochs', epochs, 1)
+    check_source(batches, epochs)
+    if valid is not None: check_source(valid)
     self.epochs, self.stopped = epochs, None
     self.batches_per_epoch = len(batches) if hasattr(batches, '__len__') else None
     self.watcher = None if self.show is False else Progress(self.show)

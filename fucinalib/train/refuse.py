@@ -1,11 +1,12 @@
 """What a training loop says when it cannot go on."""
 import math
 from functools import wraps
-from ..errors import CheckpointError, EmptySelection, FucinaError, InvalidShape, NonFiniteValue, OptionError, brief
-from ..errors import did_you_mean, fault
+from ..errors import (BackwardAlreadyRun, CheckpointError, EmptySelection, FucinaError, InvalidShape, NonFiniteValue,
+                      OptionError, brief, did_you_mean, fault)
 from ..tensor import Tensor
 
-__all__ = ['says', 'check_loss', 'check_some', 'check_watch', 'check_whole', 'check_standing', 'placed']
+__all__ = ['says', 'check_trained', 'check_choices', 'check_source', 'at_fault', 'check_loss', 'check_some',
+           'check_watch', 'check_whole', 'check_standing', 'placed']
 
 
 def says(fn):
@@ -17,6 +18,69 @@ def says(fn):
             if e.op is None: e.told(fn.__name__, {})
             raise
     return call
+
+
+def check_trained(model, optimizer, step):
+    "The error if a Learner is given other things than a model, an optimizer and a step, in this order."
+    if isinstance(optimizer, type):
+        name = optimizer.__name__
+        raise fault(OptionError, f'{name} is a kind of optimizer, no optimizer',
+                    help=f'fl.optim.{name}(model, lr=1e-3)')
+    if not all(hasattr(optimizer, n) for n in ('step', 'zero_grad', 'named_parameters')):
+        raise fault(OptionError, f'{brief(optimizer)} is no optimizer', help='Learner(model, optimizer, step)')
+    if not hasattr(model, 'state_dict') or hasattr(model, 'zero_grad') and not hasattr(model, 'named_parameters'):
+        raise fault(OptionError, f'{brief(model)} is no model', help='Learner(model, optimizer, step)')
+    if not callable(step) or hasattr(step, 'named_parameters'):
+        raise fault(OptionError, f'{brief(step)} is no step',
+                    help="def step(x, y): return model(x).cross_entropy('class', y)")
+
+
+def check_choices(accumulate, clip, seed, schedule, ema, callbacks):
+    "The error for an option of a Learner that cannot be."
+    check_whole('accumulate', accumulate, 1)
+    check_whole('seed', seed, 0)
+    if clip is not None and (isinstance(clip, bool) or not isinstance(clip, (int, float)) or not clip > 0):
+        raise fault(OptionError, f'clip is {brief(clip)}', help='a length above 0: clip=1.0')
+    if schedule is not None and not callable(schedule) and not hasattr(schedule, 'step'):
+        raise fault(OptionError, f'schedule is {brief(schedule)}',
+                    help='schedule=lambda step: min(1, (step + 1) / 100)')
+    if ema is not None and not hasattr(ema, 'update'):
+        raise fault(OptionError, f'ema is {brief(ema)}', help='ema=fl.optim.EMA(model, decay=.999)')
+    if not isinstance(callbacks, (list, tuple)):
+        raise fault(OptionError, f'callbacks is {brief(callbacks)}, no list', help='callbacks=[...]')
+    for c in callbacks:
+        if isinstance(c, type):
+            raise fault(OptionError, f'{c.__name__} is a kind of callback, no callback', help=f'{c.__name__}(...)')
+
+
+def check_source(batches, epochs=1):
+    "The error for what are no batches."
+    told = "fit([(x, y)], 10); in pieces: fit(fl.data.Dataset(x, y).batches('row', 32, seed=0), 10)"
+    if isinstance(batches, Tensor) or isinstance(batches, tuple) and any(isinstance(b, Tensor) for b in batches):
+        raise fault(OptionError, 'takes batches, not one', help=told)
+    if hasattr(batches, 'batches') and not hasattr(batches, 'of_epoch'):
+        raise fault(OptionError, 'takes batches, not a data set', help="data.batches('row', 32, seed=0)")
+    if not callable(batches) and not hasattr(batches, '__iter__') and not hasattr(batches, 'of_epoch'):
+        raise fault(OptionError, f'takes batches, not {brief(batches)}', help=told)
+    check_whole('epochs', epochs, 1)
+
+
+def at_fault(error, batch):
+    "What a step did wrong, where Python's words or the engine's do not say it."
+    if isinstance(error, BackwardAlreadyRun):
+        return fault(BackwardAlreadyRun, 'the step went backward itself', help='return the loss; fit does all the rest')
+    if isinstance(error, TypeError) and not isinstance(error, FucinaError) and _is_of_call(error):
+        n = len(batch) if isinstance(batch, (tuple, list, dict)) else 1
+        names = ', '.join(batch) if isinstance(batch, dict) else ', '.join('xyzuvw'[:n])
+        return fault(OptionError, f'the step does not take what a batch has: {error}', help=f'def step({names}): ...')
+    return error
+
+
+def _is_of_call(error):
+    "Whether a TypeError arose where the step is called, not within it."
+    tb = error.__traceback__
+    while tb.tb_next is not None: tb = tb.tb_next
+    return tb.tb_frame.f_code.co_name == 'call_step'
 
 
 def check_loss(loss, epoch, batch, step):

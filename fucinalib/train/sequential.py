@@ -144,11 +144,12 @@ LOSSES |= dict(mean_squared_error=_mean_squared_error, binary_crossentropy=_bina
                sparse_categorical_crossentropy=_cross_entropy)
 OPTIMIZERS = dict(sgd=optim.SGD, adam=optim.Adam, adamw=optim.AdamW)
 
-# %% ../../nbs/33b_sequential.ipynb #26957036
+# %% ../../nbs/33b_sequential.ipynb #ec1e81e6
 class FittedChain:
     "A chain of layers that is compiled, fitted and asked."
     def __init__(self, *layers):
         self.plans, self.chain, self.learner = [], None, None
+        if len(layers) == 1 and isinstance(layers[0], (list, tuple)): layers = layers[0]
         for layer in layers: self.add(layer)
 
     def add(self,

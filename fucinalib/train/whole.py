@@ -6,12 +6,12 @@ name, are flushed to the disk, and only then get their name; flushing the direct
 import hashlib, json, os, re
 from contextlib import contextmanager
 from pathlib import Path
-from ..errors import CheckpointError, FileError, did_you_mean, fault
+from ..errors import CheckpointError, FileError, brief, did_you_mean, fault
 
 try: import fcntl
 except ImportError: fcntl = None      # Windows: there two programs that save to one directory are not kept apart
 
-__all__ = ['MARKER', 'write_flushed', 'replace_file', 'replace_set', 'read_set', 'told']
+__all__ = ['MARKER', 'as_path', 'write_flushed', 'replace_file', 'replace_set', 'read_set', 'told']
 
 MARKER = 'trainer_state.json'      # written last: what it names is complete
 FORMAT = 'fucinalib checkpoint'
@@ -78,6 +78,12 @@ def alone(directory):
     finally: os.close(fd)
 
 
+def as_path(path):
+    "A Path, or the error for what names no file."
+    if isinstance(path, (str, os.PathLike)): return Path(path)
+    raise fault(CheckpointError, f'{brief(path)} is no path', help="the path comes first: 'run/best'")
+
+
 def told(what, path, error, also=''):
     "Our error for one of the system: `what` could not be done, and why."
     e = fault(FileError, f'{what} {str(path)!r}: {error.strerror or error}{also}', help=_help_for(path, error))
@@ -99,7 +105,7 @@ HELPS = {PermissionError: 'choose a directory that you may write to: Path.home()
 
 def replace_file(path, data):
     "The bytes `data` as the file `path`: at every moment the old one or the new one is there whole."
-    path = Path(path)
+    path = as_path(path)
     try:
         make_directory(path.parent)
         put(path, data)
@@ -149,7 +155,7 @@ def replace_set(directory,  # made if it is not there
     """A set of files with its marker: at every moment the old set or the new one is there whole.
 
     Every save has its own names, `model.save2.safetensors`; renaming the marker is what makes them count."""
-    directory = Path(directory)
+    directory = as_path(directory)
     if not files: raise fault(CheckpointError, 'nothing to save', help='save_checkpoint(path, model=model)')
     for part in files:
         if not part.isidentifier(): raise fault(CheckpointError, f'{part!r} is no name for a part', help='model')
@@ -203,7 +209,7 @@ def check_sum(directory, part, data, note):
 
 def read_set(directory):
     "What the marker says, and part -> bytes, each with the length and the sum that the marker names."
-    directory = Path(directory)
+    directory = as_path(directory)
     said, files = read_files(directory)
     for part, data in files.items(): check_sum(directory, part, data, said['files'][part])
     return said, files
