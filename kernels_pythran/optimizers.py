@@ -1,7 +1,6 @@
 """One step of an optimizer: every piece of every parameter is a task, and passes through memory once.
 
 A list holds the parameters; what is remembered of them all stands in one array. Numbers are of the type of the values.
-The last pieces come first: a step has just looked at all gradients, and those are still in the cache.
 """
 import numpy as np
 from ._spans import squares
@@ -17,6 +16,14 @@ def squares_of_(sums, arrays, tasks):
         x = arrays[tasks[t, 0]]
         lo = tasks[t, 1]
         sums[t] = squares(x[lo:min(x.shape[0], lo + PIECE)], 0.)
+
+
+def _is_bad(g):
+    "Whether a value is NaN or infinite: the difference from itself is NaN. (Sums of whole numbers are vectorised.)"
+    c = np.int32(0)
+    for j in range(g.shape[0]):
+        c += np.int32(g[j] - g[j] != 0)
+    return c > 0
 
 
 def _adam(p, g, m, v, row):
@@ -54,15 +61,16 @@ def _adam_decayed(p, g, m, v, row):
 def adam_(m, v, params, grads, tasks, table):
     n = tasks.shape[0]
     #omp parallel for if(n > 2)
-    for i in range(n):
-        t = n - 1 - i
+    for t in range(n):
         k = tasks[t, 0]
         lo = tasks[t, 1]
         hi = min(params[k].shape[0], lo + PIECE)
         a = tasks[t, 2]
         b = a + hi - lo
         r = tasks[t, 3]
-        if table[r, 1] == 0:
+        if tasks[t, 4] == 0 and _is_bad(grads[k][lo:hi]):
+            tasks[t, 4] = 1
+        elif table[r, 1] == 0:
             _adam(params[k][lo:hi], grads[k][lo:hi], m[a:b], v[a:b], table[r])
         else:
             _adam_decayed(params[k][lo:hi], grads[k][lo:hi], m[a:b], v[a:b], table[r])
@@ -101,15 +109,16 @@ def _ahead(p, g, u, row):
 def sgd_(velocity, params, grads, tasks, table):
     n = tasks.shape[0]
     #omp parallel for if(n > 2)
-    for i in range(n):
-        t = n - 1 - i
+    for t in range(n):
         k = tasks[t, 0]
         lo = tasks[t, 1]
         hi = min(params[k].shape[0], lo + PIECE)
         a = tasks[t, 2]
         b = a + hi - lo
         r = tasks[t, 3]
-        if table[r, 2] == 0 and table[r, 3] == 0:
+        if tasks[t, 4] == 0 and _is_bad(grads[k][lo:hi]):
+            tasks[t, 4] = 1
+        elif table[r, 2] == 0 and table[r, 3] == 0:
             _plain(params[k][lo:hi], grads[k][lo:hi], table[r])
         elif table[r, 4] == 0:
             _heavy(params[k][lo:hi], grads[k][lo:hi], velocity[a:b], table[r])

@@ -65,6 +65,8 @@ def optimizer(kept, *rows):
         tasks[:, 2], tasks[:, 3] = np.cumsum((0, *sizes))[tasks[:, 0]] + tasks[:, 1], tasks[:, 0]
         memory = [np.abs(s.mild(sum(sizes))) for _ in range(kept)]
         values, grads = [s.any(n) for n in sizes], [s.unit(n) for n in sizes]
+        grads[1] = s.finish(grads[1])
+        if s.edges: tasks[:, 4] = 0
         return [*memory, values, grads, tasks, np.array(rows, 'f4')]
     return SimpleNamespace(tol=2e-6, shapes=lambda n: [(n,)], make=make)
 

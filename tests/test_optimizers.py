@@ -258,6 +258,20 @@ def test_a_gradient_that_is_no_number_moves_nothing(bad, backend):
     assert a.tolist() == [1, 2] and (b.data == 1).all()
 
 
+@pytest.mark.parametrize('kind', [SGD, AdamW])
+def test_of_many_numbers_only_what_is_near_a_bad_one_stays(kind, backend):
+    "More than a million are looked at while they move; the moments stay numbers too."
+    w, b = leaf(np.ones(1_200_000, 'f4')), leaf(np.ones(3, 'f4'))
+    opt = kind(dict(w=w, b=b), lr=.1)
+    if kind is SGD: opt.groups[0]['momentum'] = .9
+    b.grad, w.grad = np.ones(3, 'f4'), np.where(np.arange(1_200_000) == 500_000, np.nan, 1)
+    with pytest.raises(NonFiniteValue, match='1 of 1200000 .* of w .*; what is near them stayed'): opt.step()
+    still = np.flatnonzero(w.data == 1)
+    assert still.size == 1 << 14 and still[0] <= 500_000 <= still[-1] and (b.data < 1).all()
+    assert all(np.isfinite(v).all() for v in opt.state_dict().values() if isinstance(v, np.ndarray))
+    with pytest.raises(NonFiniteValue): clip_grad_norm(opt, 1.)
+
+
 @pytest.mark.parametrize('dtype, size', [('f4', 1e30), ('f8', 1e200), ('f4', 1e-30), ('f8', 1e-200)])
 def test_the_norm_of_extreme_gradients(dtype, size, backend):
     w = leaf(np.zeros(2, dtype))

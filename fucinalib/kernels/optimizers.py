@@ -2,7 +2,8 @@
 
 Lists hold an array for each parameter, one axis each; what is remembered of all parameters stands one after the other
 in one array. A row of `tasks` is a piece of work: the parameter, from where on in it, where what is remembered of that
-piece begins, and the row of `table` with its numbers, which its group and its count of steps decide.
+piece begins, and the row of `table` with its numbers, which its group and its count of steps decide. Last
+comes a mark: -1, or 0 to look whether a gradient is NaN or infinite; then it becomes 1, and the piece stays as it was.
 """
 import numpy as np
 from .dispatch import kernel
@@ -12,14 +13,15 @@ PIECE = 1 << 14
 
 def cut(sizes):
     "The tasks for parameters of these sizes, in pieces of PIECE; where and the row are left to fill in."
-    return np.array([(k, lo, 0, 0) for k, n in enumerate(sizes) for lo in range(0, n, PIECE)]).reshape(-1, 4)
+    return np.array([(k, lo, 0, 0, -1) for k, n in enumerate(sizes) for lo in range(0, n, PIECE)]).reshape(-1, 5)
 
 
 def parts(tasks, params, grads, *kept):
-    "(row of the table, values, gradients, what is remembered) of each task."
-    for k, lo, at, r in tasks:
+    "(row of the table, values, gradients, what is remembered) of each task that is not bad."
+    for t, (k, lo, at, r, mark) in enumerate(tasks):
         p, g = params[k][lo:lo + PIECE], grads[k][lo:lo + PIECE]
-        yield r, p, g, *[a[at:at + p.size] for a in kept]
+        if mark == 0 and not np.isfinite(g).all(): tasks[t, 4] = 1
+        else: yield r, p, g, *[a[at:at + p.size] for a in kept]
 
 
 @kernel(floor=0, inplace=(0,))
@@ -31,7 +33,7 @@ def squares_of_(sums, arrays, tasks):
     return sums
 
 
-@kernel(floor=0, inplace=(0, 1, 2))
+@kernel(floor=0, inplace=(0, 1, 2, 4))
 def adam_(m, v, params, grads, tasks, table):
     """One step of Adam. A row of the table: what the decoupled decay keeps, the coupled decay, the shares of
     the new in both moments, step size, 1 / root of the second correction, eps."""
@@ -45,7 +47,7 @@ def adam_(m, v, params, grads, tasks, table):
     return m
 
 
-@kernel(floor=0, inplace=(0, 1))
+@kernel(floor=0, inplace=(0, 1, 3))
 def sgd_(velocity, params, grads, tasks, table):
     """One step of gradient descent. A row of the table: learning rate, coupled decay, what the velocity keeps,
     the share of the gradient in it, what counts of it in looking ahead. Where it keeps and takes nothing there

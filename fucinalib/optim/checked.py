@@ -139,11 +139,12 @@ def no_update(opt):
 
 
 # ---- gradients
-def check_gradients(slots, grads, door):
-    "NonFiniteValue if a value of a gradient is NaN or infinite."
+def check_gradients(slots, grads, door, moved=False):
+    "NonFiniteValue if a value of a gradient is NaN or infinite; `moved` says that all else has moved."
     for s, g in zip(slots, grads):
         if not (bad := g.size - int(np.isfinite(g).sum())): continue
         said = f'{door}: {bad} of {g.size} values of the gradient of {s.name} are NaN or infinite'
+        if moved: said += '; what is near them stayed, the rest has moved'
         raise fault(NonFiniteValue, said, **{s.name: s.tensor}, help="look at the loss first; optim.clip_grad_norm("
                     "model, 1, nonfinite='skip') leaves such a step out")
 

@@ -199,14 +199,14 @@ class CompactAdamW(AdamW):
 
     def kind_of(self, slot): return slot.group['second']
 
-# %% ../../nbs/31b_more_optimizers.ipynb #bd6183d7
+# %% ../../nbs/31b_more_optimizers.ipynb #b7795bfd
 def move_compact(self, lane, slots, values, grads):
     "One parameter after the other, so that few averages are wide at a time."
     for s, w, g in zip(slots, values, grads):
         m, v = [memory_at(s, name).reshape(-1) for name in self.kept]
         wide = [a.astype(lane.dtype) for a in (m, v)]
         work, table = self.plan(lane, [s])
-        work = work - [0, 0, s.at, 0]
+        work[:, 2] -= s.at
         kernels.adam_(*wide, [w], [g], work, table)
         for a, b in zip((m, v), wide): a[...] = rounded(b, a.dtype)
 

@@ -9,7 +9,7 @@ __all__ = ['tasks', 'named_in', 'leaves_of', 'groups_in', 'tell_apart', 'Slot', 
            'move_adam', 'AdamW', 'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish',
            'entries', 'options_of', 'state_dict', 'load_state_dict', 'read_options']
 
-# %% ../../nbs/31_optimizers.ipynb #15e24f87
+# %% ../../nbs/31_optimizers.ipynb #e3cefddb
 import math
 from functools import lru_cache
 from inspect import signature
@@ -17,7 +17,6 @@ import numpy as np
 from .. import kernels
 from ..dtypes import grad_type, rounded
 from ..errors import OptionError, fault, named
-from ..hooks import in_one_piece
 from ..kernels.optimizers import cut
 from .checked import Group, check_apart, check_gradients, check_leaf, check_options, check_entries
 from .checked import no_list, no_update, option, positive, refuse_norm, changed_since
@@ -101,11 +100,11 @@ def memory_at(slot, name):
     "What is remembered of one slot, in the shape of its parameter."
     return slot.lane.memory(name)[slot.at:slot.at + slot.size].reshape(slot.shape)
 
-# %% ../../nbs/31_optimizers.ipynb #2818a38a
+# %% ../../nbs/31_optimizers.ipynb #3dd07b11
 def due(lane):
-    "(slots, values, gradients) of those that have a gradient."
+    "(lane, slots, values, gradients), of those that have a gradient."
     live = [s for s in lane.slots if s.tensor.node is not None and s.tensor.node.grad is not None]
-    return live, [values_of(s) for s in live], [in_line(s.tensor.node.grad) for s in live]
+    return lane, live, [values_of(s) for s in live], [in_line(s.tensor.node.grad) for s in live]
 
 def in_line(a):
     "The numbers of an array one after the other, where they are if that is possible."
@@ -119,7 +118,7 @@ def squares(arrays):
     work = tasks(tuple([a.size for a in arrays]))
     return kernels.squares_of_(np.empty(len(work)), arrays, work)
 
-# %% ../../nbs/31_optimizers.ipynb #dc85dc10
+# %% ../../nbs/31_optimizers.ipynb #8ac61a9c
 class Optimizer:
     "Parameters in groups; `update` of a subclass moves one, or `move` all of them."
     kept = ()       # names of what is remembered of each parameter
@@ -142,18 +141,21 @@ class Optimizer:
 
     def check(self, group): "OptionError if options of a group do not go together."
     def kind_of(self, slot): "What moves together, besides the number type."
+    def looks(self, lane): "Whether `move` looks at the gradients itself."
 
-# %% ../../nbs/31_optimizers.ipynb #ea922b61
-@in_one_piece
+# %% ../../nbs/31_optimizers.ipynb #b2e3dd18
 def step(self):
     "Move every parameter that has a gradient. NonFiniteValue, before any moved, if one is no number."
-    plans, door = [(lane, *due(lane)) for lane in self.lanes], f'{type(self).__name__}.step'
+    plans, door = [plan for lane in self.lanes if (plan := due(lane))[1]], f'{type(self).__name__}.step'
     for lane, slots, values, grads in plans:
-        if slots and not np.isfinite(squares(grads).sum()): check_gradients(slots, grads, door)
+        fine = self.looks(lane) or np.isfinite(squares(grads).sum())
+        if not fine: check_gradients(slots, grads, door)
     for lane, slots, values, grads in plans:
         for s in slots: s.steps += 1
-        if slots: self.move(lane, slots, values, grads)
+        work = self.move(lane, slots, values, grads)
         for s, a in zip(slots, values): settle(s, a, door)
+        bad = work is not None and (work[:, 4] == 1).any()
+        if bad: check_gradients(slots, grads, door, moved=True)
 
 Optimizer.step = step
 
@@ -209,23 +211,27 @@ def set_lr(self, lr):
 
 Optimizer.lr = property(get_lr, set_lr, doc=get_lr.__doc__)
 
-# %% ../../nbs/31_optimizers.ipynb #6e9cc603
+# %% ../../nbs/31_optimizers.ipynb #4578a076
 class Fused(Optimizer):
     "An optimizer whose step is one kernel for all parameters; `row` gives a group's numbers at an age."
+    def looks(self, lane): return lane.kind is None and lane.size > 1 << 20
+
     def plan(self, lane, slots):
         "(tasks, table): slots of one group and age share a row of numbers."
         places, known = [], {}
         for s in slots: places.append((s.at, known.setdefault((id(s.group), s.steps), len(known))))
         ages = {row: s for s, (_, row) in zip(slots, places)}
         table = np.array([self.row(s.group, s.steps) for s in ages.values()], lane.dtype)
-        return work_on(tuple([s.size for s in slots]), tuple(places)), table
+        work = work_on(tuple([s.size for s in slots]), tuple(places)).copy()
+        if self.looks(lane): work[:, 4] = 0
+        return work, table
 
-# %% ../../nbs/31_optimizers.ipynb #2af84780
+# %% ../../nbs/31_optimizers.ipynb #6001ef3b
 @lru_cache(64)
 def work_on(sizes, places):
     "The pieces of arrays of these sizes, each with where its memory begins and its row of the table."
     work = tasks(sizes).copy()
-    work[:, 2:] = np.array(places)[work[:, 0]]
+    work[:, 2:4] = np.array(places)[work[:, 0]]
     work[:, 2] += work[:, 1]
     return work
 
@@ -256,12 +262,14 @@ def row(self, g, steps):
 
 SGD.row = row
 
-# %% ../../nbs/31_optimizers.ipynb #0ac03f7d
+# %% ../../nbs/31_optimizers.ipynb #4c3e480d
 def move_sgd(self, lane, slots, values, grads):
     heavy = any(s.group['momentum'] for s in slots)
     velocity = lane.memory('velocity') if heavy else np.zeros(1, lane.dtype)
-    kernels.sgd_(velocity, values, grads, *self.plan(lane, slots))
+    work, table = self.plan(lane, slots)
+    kernels.sgd_(velocity, values, grads, work, table)
     for s in slots: s.steps *= bool(s.group['momentum'])        # counts the steps of its velocity
+    return work
 
 SGD.move = move_sgd
 
@@ -288,9 +296,11 @@ def row_of_adam(self, g, steps):
 
 Adam.row = row_of_adam
 
-# %% ../../nbs/31_optimizers.ipynb #ecaa2f88
+# %% ../../nbs/31_optimizers.ipynb #faa1aab4
 def move_adam(self, lane, slots, values, grads):
-    kernels.adam_(lane.memory('first'), lane.memory('second'), values, grads, *self.plan(lane, slots))
+    first, second, (work, table) = lane.memory('first'), lane.memory('second'), self.plan(lane, slots)
+    kernels.adam_(first, second, values, grads, work, table)
+    return work
 
 Adam.move = move_adam
 
@@ -309,9 +319,8 @@ class AdamW(Adam):
         Optimizer.__init__(self, params, unknown, lr=lr, betas=betas, eps=eps,
                            weight_decay=weight_decay)
 
-# %% ../../nbs/31_optimizers.ipynb #0f5c5bed
+# %% ../../nbs/31_optimizers.ipynb #27c1b0f1
 @named
-@in_one_piece
 def clip_grad_norm(params,              # a model, an optimizer, or a list of parameters
                    max_norm,            # the length that all gradients together may have
                    nonfinite='refuse',  # 'skip' forgets gradients of no finite length, with a warning
