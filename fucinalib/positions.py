@@ -14,7 +14,7 @@ NUMBER_FIRST = frozenset('topk roll'.split())                    # torch gives t
 USUAL = {1: 'd', 2: 'row col', 3: 'batch row col', 4: 'batch row col channel'}
 
 
-def _is_count(v): return isinstance(v, (int, np.integer)) and not isinstance(v, bool)
+def _is_count(v): return isinstance(v, (int, np.integer)) and not isinstance(v, bool) and abs(v) < 2**63
 
 
 def _is_counts(v): return isinstance(v, (tuple, list)) and bool(v) and all(map(_is_count, v))
@@ -84,7 +84,7 @@ def _say_argument(o, x, p, given):
     value = given[p.name]
     if p.name in NAMING and p.name not in o.operands: return _say_axes(x, value, p.kind is p.VAR_POSITIONAL)
     if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD): return None
-    said = p.name if hasattr(value, 'shape') or len(repr(value)) > 40 else repr(value)
+    said = p.name if hasattr(value, 'shape') or brief(value) == type(value).__name__ else brief(value)
     plain = p.kind is not p.KEYWORD_ONLY and p.default is p.empty
     return said if plain else f'{p.name}={said}'
 
@@ -129,7 +129,7 @@ def _squeeze(x, rest):
 
 def _select(x, rest):
     at, i = [*rest, 0, 0][:2]
-    return f'x.select({x.tags[at]}={i!r})' if _is_count(at) and -x.ndim <= at < x.ndim else None
+    return f'x.select({x.tags[at]}={brief(i)})' if _is_count(at) and -x.ndim <= at < x.ndim else None
 
 
 def _trailing(name):

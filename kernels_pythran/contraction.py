@@ -20,8 +20,8 @@ def outer(a, b, y):
         _times(a[i], b, y[i])
 
 
-def block(x, z):
-    "The sum of products with eight running sums."
+def block_of_products(x, z):
+    "`block` of _sums, of products."
     n = x.shape[0]
     a = np.float32(0)
     b = np.float32(0)
@@ -45,11 +45,11 @@ def block(x, z):
         a += x[j] * z[j]
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
-def total(x, z):
+def total_of_products(x, z):
     s = 0.
     for lo in range(0, x.shape[0], BLOCK):
         hi = min(x.shape[0], lo + BLOCK)
-        s += block(x[lo:hi], z[lo:hi])
+        s += block_of_products(x[lo:hi], z[lo:hi])
     return s
 
 #pythran export dot_last(float32[:,:] order(C), float32[:,:] order(C), float32[])
@@ -59,7 +59,7 @@ def dot_last(a, b, y):
     if k == 1:
         #omp parallel for
         for i in range(rows):
-            y[i] = np.float32(total(a[i], b[i]))
+            y[i] = np.float32(total_of_products(a[i], b[i]))
     else:
         part = np.empty((rows, k))
         #omp parallel for firstprivate(n, k)
@@ -68,7 +68,7 @@ def dot_last(a, b, y):
             c = rest(t, k)
             lo = c * PIECE
             hi = min(n, lo + PIECE)
-            part[i, c] = total(a[i, lo:hi], b[i, lo:hi])
+            part[i, c] = total_of_products(a[i, lo:hi], b[i, lo:hi])
         for i in range(rows):
             y[i] = np.float32(np.sum(part[i]))
 
