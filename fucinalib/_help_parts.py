@@ -20,6 +20,8 @@ x
     the first column: a tensor, or an array of one axis
 y
     the second, usually what is to be learnt
+more
+    none: further columns have names
 axis
     name of the rows; None: the first axis of the first tensor, or 'batch'
 classes
@@ -46,6 +48,14 @@ augment
     function of (row, seed) that gives back a row; needs seed=
 workers
     threads that make batches ahead of their use; 0: none
+""",
+    'data.Dataset.replace':
+"""The same rows with these columns changed or added.
+
+Parameters
+----------
+columns
+    by name: tensors, arrays or lists, a row for each of the set
 """,
     'data.Dataset.shuffle':
 """The same rows in random order.
@@ -221,13 +231,15 @@ Parameters
 x
     points: see neighbours
 """,
-    'knn.Classifier.votes':
-"""How many of the k nearest rows are of each class, along 'class' in the order of `classes`.
+    'knn.Classifier.score':
+"""The share of points whose class is predicted.
 
 Parameters
 ----------
 x
     points: see neighbours
+y
+    the class of each
 """,
     'knn.Kept.fit':
 """Keep rows and classes; returns itself.
@@ -246,6 +258,14 @@ Parameters
 ----------
 x
     points, with the axes of those that were kept and at most one more
+""",
+    'knn.Voters.votes':
+"""How many of the k nearest rows are of each class, along 'class' in the order of `classes`.
+
+Parameters
+----------
+x
+    points: see neighbours
 """,
     'lora.LoRA':
 """y = base(x) + alpha / rank times dropout(x) through A and B. These learn, the base does not.

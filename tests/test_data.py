@@ -59,6 +59,15 @@ def test_the_axis_of_rows_is_found_by_name():
 def test_a_parameter_is_a_column_without_a_gradient():
     assert not Dataset(fl.param([1., 2.], 'batch')).x.requires_grad
 
+def test_replace_changes_and_adds():
+    data = numbered(4)
+    new = data.replace(y=[5, 6, 7, 8], weight=np.ones(4, 'f4'))
+    assert new.y.tolist() == [5, 6, 7, 8] and data.y.tolist() == [0, 1, 2, 0]
+    assert list(new.columns) == ['x', 'y', 'weight']
+    assert np.shares_memory(new.x.data, data.x.data)
+    flat = fl.data.digits()[:3]
+    assert flat.replace(x=flat.x.merge('pixel', 'h w c')).x.shape == (3, 64) and flat.replace(y=flat.y).classes
+
 WRONG = [
     (ShapeMismatch, 'x has 2, y has 3', lambda: Dataset(T([1., 2.], 'batch'), [1, 2, 3])),
     (TagError, "fl.Tensor\\(x, 'batch feature'\\)", lambda: Dataset(np.zeros((2, 3)))),
@@ -77,6 +86,16 @@ WRONG = [
     (IndexOutOfBounds, 'row -11 of 10', lambda: numbered()[[0, -11]]),
     (EmptySelection, 'no rows', lambda: numbered()[5:5]),
     (EmptySelection, 'no rows', lambda: numbered()[np.zeros(10, bool)]),
+    (InvalidShape, 'the list is ragged', lambda: Dataset([[1], [1, 2]])),
+    (DTypeError, 'x is a data set', lambda: Dataset(numbered())),
+    (OptionError, 'a third column needs a name', lambda: Dataset([1], [2], [3])),
+    (TagError, "one name, not 'a b'", lambda: Dataset([1], axis='a b')),
+    (OptionError, 'a list of names', lambda: Dataset([1], classes='ab')),
+    (OptionError, "data = data.replace\\(x=", lambda: setattr(numbered(), 'x', 3)),
+    (OptionError, "keeps no 'z'", lambda: setattr(numbered(), 'z', 3)),
+    (ShapeMismatch, 'z has 2', lambda: numbered().replace(z=[1, 2])),
+    (DTypeError, "fl.Tensor\\(x, 'batch feature'\\)", lambda: numbered().standardize()[1](np.zeros((2, 3)))),
+    (OptionError, 'name= is the name of a column', lambda: numbered().standardize(1)),
     (ShapeMismatch, '2 truth values for 10', lambda: numbered()[[True, False]]),
     (DTypeError, 'whole', lambda: numbered()[[.5]]),
 ]
@@ -158,6 +177,7 @@ def test_stratified_rows_are_drawn():
     (TagError, 'one whole number a row', lambda: numbered().split(1, by='x')),
     (UnknownName, "no 'z'", lambda: numbered().split(1, by='z')),
     (OptionError, "by='y'", lambda: numbered().split(1, stratify=[0])),
+    (OptionError, 'by= is the name of a column', lambda: numbered().split(1, by=[0])),
     (OptionError, 'first argument: split', lambda: numbered().split(test_size=.2)),
     (OptionError, "did you mean 'seed'", lambda: numbered().split(seeds=2)),
 ])
@@ -239,6 +259,8 @@ ORDER = [6, 1, 4, 0, 7, 5, 3, 2]
     (InvalidShape, 'size is 0', lambda d: d.batches('batch', 0)),
     (TagError, "the rows are 'batch'", lambda d: d.batches('row', 2)),
     (OptionError, 'seed=0', lambda d: d.batches('batch', 2, augment=lambda row, seed: row)),
+    (OptionError, 'is a function', lambda d: d.batches('batch', 2, augment=3, seed=0)),
+    (InvalidShape, 'start is -1', lambda d: list(d.batches('batch', 2).of_epoch(0, -1))),
     (OptionError, 'not a whole number', lambda d: d.batches('batch', 2.5)),
     (InvalidShape, 'workers is -1', lambda d: d.batches('batch', 2, workers=-1)),
     (InvalidShape, 'epoch is -1', lambda d: d.batches('batch', 2, epoch=-1)),
@@ -454,6 +476,8 @@ def test_encode():
     codes, names = encode(['dog', 'cat', 'dog'])
     assert codes.tolist() == [1, 0, 1] and names == ('cat', 'dog')
     with pytest.raises(InvalidShape): encode([])
+    for words in (['a', 1], ['a', None], [1, 2.5]):
+        with pytest.raises(DTypeError, match='several kinds'): encode(words)
 
 
 # ---- files: folders of pictures

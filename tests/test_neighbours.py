@@ -137,6 +137,10 @@ def test_votes_add_up():
     assert votes.tags == ('ask', 'class') and (votes.numpy().sum(1) == 9).all()
     assert {*model.predict(T(rng.normal(size=(20, 3)), 'ask d', 'f32')).tolist()} <= {-2, -1, 0, 1, 2}
 
+def test_score():
+    model = Classifier(1).fit(X, [0, 1, 1])
+    assert model.score(X, [0, 1, 1]) == 1 and model.score(X, T([0, 1, 0], 'row')) == pytest.approx(2 / 3)
+
 def test_axes_go_by_name():
     rows = rng.normal(size=(6, 2, 3)).astype('f4')
     model = Classifier(1).fit(T(rows, 'row h w'), range(6))
@@ -185,6 +189,14 @@ kept = lambda: Classifier(2).fit(X, [0, 1, 1])
     (TagError, "over 'd'", lambda: kept().predict(T([1.], 'e'))),
     (ShapeMismatch, "'d' is 2 in the rows kept", lambda: kept().predict(T([1., 2., 3.], 'd'))),
     (TagError, "x.merge\\('ask', 'a b'\\)", lambda: kept().predict(T(np.zeros((2, 2, 2)), 'a b d'))),
+    (DTypeError, "fl.Tensor\\(x, 'row feature'\\)", lambda: Classifier(1).fit(np.zeros((2, 2)), [0, 1])),
+    (DTypeError, "fl.Tensor\\(x, 'ask d'\\)", lambda: kept().predict([1., 2.])),
+    (DTypeError, 'its columns are data.x', lambda: Classifier(1).fit(fl.data.Dataset(X, [0, 1, 1]))),
+    (OptionError, 'y is missing', lambda: Classifier(1).fit(X)),
+    (DTypeError, 'fl.data.encode', lambda: Classifier(1).fit(X, ['a', 'b', 'c'])),
+    (OptionError, 'k=5', lambda: Classifier(n_neighbors=5)),
+    (OptionError, 'all neighbours count alike', lambda: Classifier(weights='distance')),
+    (UnknownName, 'fl.knn.Classifier', lambda: fl.knn.KNeighborsClassifier),
     (TagError, 'has no rows', lambda: Classifier(1).fit(T(1.), [0])),
 ])
 def test_bad_input(kind, said, call):

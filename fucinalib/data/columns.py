@@ -4,13 +4,13 @@ Chapter 32 tells the rule; here is how the values come in, and the words for wha
 from keyword import iskeyword
 import numpy as np
 from ..errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape, NonFiniteValue, OptionError,
-                      ShapeMismatch, TagError, UnknownName, did_you_mean, fault)
-from ..tags import axis_of
+                      ShapeMismatch, TagError, UnknownName, brief, did_you_mean, fault)
+from ..tags import axis_of, parse
 from ..tensor import Tensor, ingest
 
 __all__ = ['read_columns', 'read_rows', 'read_labels_of', 'check_size', 'no_column', 'no_option',
            'rows_meant', 'count_aside', 'check_strata', 'check_finite', 'check_row', 'no_features',
-           'stack_rows']
+           'stack_rows', 'read_classes', 'column_called', 'check_tensor', 'not_assigned']
 
 
 def read_columns(given,   # name -> tensor, array or list
@@ -18,6 +18,8 @@ def read_columns(given,   # name -> tensor, array or list
                  taken,   # names that no column may have
                 )->tuple:
     "The columns as tensors with the axis of rows in front, and its name. ShapeMismatch, TagError, OptionError."
+    if axis is not None and len(parse(axis)) != 1:
+        raise fault(TagError, f'the rows have one name, not {axis!r}', help="axis='batch'")
     if not given: raise fault(OptionError, 'without columns', help='Dataset(x, y)')
     for name in given: _check_name(name, taken)
     first = next((v for v in given.values() if isinstance(v, Tensor) and v.tags), None)
@@ -45,7 +47,10 @@ def _read_column(name, value, axis):
                         help=f"every column has the axis of rows; its name is {name}.tags[0], or axis= says it")
         x = value.detach()
         return x if axis_of(x, axis) == 0 else x.permute(axis, *(t for t in x.tags if t != axis))
-    a = np.asarray(value) if not hasattr(value, '__array__') else value.__array__()
+    if hasattr(value, 'columns') and hasattr(value, 'axis'):
+        raise fault(DTypeError, f'{name} is a data set', help='its columns are data.x, data.y')
+    try: a = np.asarray(value) if not hasattr(value, '__array__') else value.__array__()
+    except ValueError: a = ingest(value)      # which says what is uneven
     if a.size == 0: raise fault(EmptySelection, f'{name} is empty', help='a data set has at least one row')
     if a.dtype.kind in 'USO' and a.ndim == 1 and all(isinstance(v, (str, bytes)) for v in a.tolist()):
         raise fault(DTypeError, f'{name} holds words', help=f'codes, classes = fl.data.encode({name})')
@@ -160,6 +165,33 @@ def check_finite(a, name, axis):
             row = start + int(fine.argmin())
             raise fault(NonFiniteValue, f'over {axis!r}: {name} holds NaN or infinity in row {row}',
                         help='leave such rows out, or fill them: data[np.isfinite(x).all(1)]')
+
+
+def read_classes(classes):
+    "Names of classes as a tuple. OptionError."
+    if isinstance(classes, (list, tuple)) or hasattr(classes, '__array__'): return tuple(classes)
+    raise fault(OptionError, f'classes is {brief(classes)}', help="a list of names: classes=['cat', 'dog']")
+
+
+def column_called(data, name, option):
+    "The column of this name; an error if the option is something else than a name."
+    if isinstance(name, str): return data[name]
+    raise fault(OptionError, f'{option}= is the name of a column', help=f'one of: {" ".join(data.columns)}')
+
+
+def check_tensor(x, name, axes):
+    "DTypeError for what is no tensor, where its axes would have to be known."
+    if isinstance(x, Tensor): return
+    if hasattr(x, 'columns'): raise fault(DTypeError, f'{name} is a data set', help='its columns are data.x, data.y')
+    raise fault(DTypeError, f'{name} is {type(x).__name__}, and has no names for its axes',
+                help=f'fl.Tensor({name}, {axes!r})')
+
+
+def not_assigned(data, name):
+    "The error for an attribute of a data set that is assigned."
+    if name not in data.columns:
+        return fault(OptionError, f'a data set keeps no {name!r}', help='data.replace(z=...) adds a column')
+    return fault(OptionError, f'column {name!r} is not assigned to', help=f'data = data.replace({name}=...)')
 
 
 def no_features(words, target):

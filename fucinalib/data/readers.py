@@ -122,6 +122,10 @@ def encode(words)->tuple:
     "(a whole number for each word, the words by number in the order of the alphabet)."
     a = np.asarray(words)
     if a.ndim != 1 or not a.size: raise fault(InvalidShape, f'words of shape {a.shape}', help='a list of words')
+    kinds = {str if isinstance(w, (str, bytes)) else type(w) for w in np.asarray(words, object).tolist()}
+    if len(kinds) > 1 or a.dtype == object:
+        raise fault(DTypeError, f'words are of several kinds: {" ".join(sorted(k.__name__ for k in kinds))}',
+                    help='make them one kind: [str(w) for w in words]')
     names, codes = np.unique(a, return_inverse=True)
     return codes.reshape(-1).astype('i8'), tuple(names.tolist())
 
