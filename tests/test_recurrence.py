@@ -259,6 +259,12 @@ def test_states_of_the_wrong_number_are_refused():
     two = nn.GRU('read=2', 'hidden=2', over='t', layers=2, dtype='f64')
     with pytest.raises(OptionError, match='2 cells'): two(x, h)
 
+@pytest.mark.parametrize('kind', [*KINDS, *[f'{kind}Cell' for kind in KINDS]])
+def test_a_layer_that_is_made_wrong_says_its_own_kind(kind):
+    for sizes in ((53, 96), ('read', 'hidden=2'), ('read=2', 'hidden=0')):
+        with pytest.raises(FucinaError) as e: getattr(nn, kind)(*sizes)
+        assert str(e.value).startswith(kind)
+
 @pytest.mark.parametrize('options', [dict(layers=0), dict(layers=1.5), dict(dropout=.5)])
 def test_options_that_do_not_exist_are_refused(options):
     with pytest.raises((FucinaError, TypeError)): nn.LSTM('read=2', 'hidden=2', **options)
