@@ -274,3 +274,15 @@ def test_kda(per, scale):
     rest, last = fl.kda_recurrent(*[x.narrow('seq', 2, 3) if 'seq' in x.tags else x for x in T],
                                   initial_state=mid, scale=scale)
     np.testing.assert_allclose(np.concatenate([first.data, rest.data]), want, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize('words', [64, 65])
+def test_a_head_of_one_tile_goes_back_in_numpy(words):
+    "A compiled tile has 64 words whatever is in it; from the second tile on it pays"
+    if 'pythran' not in fl.backends(): pytest.skip('kernels are not compiled here')
+    q, k, v = (fl.param(fl.randn(f'seq {head} d', (words, 16, 16), seed=i)) for i, head in
+               enumerate(('head', 'kv_head', 'kv_head')))
+    with fl.use_backend('pythran'):
+        before = fl.kernels.stats['attend_back_']
+        q.attention(k, v).square().sum().backward()
+        assert fl.kernels.stats['attend_back_'] - before == (words > 64)

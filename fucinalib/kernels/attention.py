@@ -146,9 +146,9 @@ def counts(q, k):
     return (b * h * -(-t // TILE) * TILE, b * g * deep * TILE, b * g * deep * tall,
             b * h * deep * TILE, tall, -(-d // BLOCK))
 
-def room(kernel, q, sizes):
+def room(kernel, q, sizes, size):
     "Memory of these sizes: zeros at addresses that vectors like; none where NumPy will run."
-    if not kernel.pays(q.size) or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
+    if not kernel.pays(size) or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
     found = []
     for n, m in sizes:
         a = np.zeros(n * m + 16, q.dtype)
@@ -162,13 +162,14 @@ def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
     out = np.empty(q.shape, q.dtype)
     lse = np.empty(q.shape[:3], q.dtype)
     run = attend_.kernel.twin if hidden else attend_
-    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(attend_.kernel, q, sizes(q, k)))
+    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(attend_.kernel, q, sizes(q, k), q.size))
     return out, lse
 
 def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     "Gradients of attend for q, k and v."
     gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
-    run = attend_back_.kernel.twin if hidden else attend_back_
+    size = q.size if max(q.shape[1], k.shape[1]) > TILE else 0      # of a single tile most is padding
+    run = attend_back_ if attend_back_.kernel.pays(size) and not hidden else attend_back_.kernel.twin
     run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta,
-        *room(attend_back_.kernel, q, sizes_back(q, k)))
+        *room(attend_back_.kernel, q, sizes_back(q, k), size))
     return gq, gk, gv
