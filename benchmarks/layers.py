@@ -46,7 +46,22 @@ def both_ways(torch, name, ours, theirs, shape):
                 torch and torchs(theirs(torch.nn), tx, tg))
 
 
+def dense(torch, rows, sizes):
+    "A Case for a network of Linear and relu between these sizes, both ways."
+    axes = [f'd{i}={n}' for i, n in enumerate(sizes)]
+    ours = nn.Sequential([part for i, pair in enumerate(zip(axes, axes[1:]))
+                          for part in (nn.Linear(*pair, seed=i), nn.ReLU())][:-1])
+    x, g = fl.param(normal(rows, sizes[0]), 'row d0'), normal(rows, sizes[-1], seed=1)
+    if torch:
+        t, turn = torch.nn, torch.tensor
+        theirs = t.Sequential(*[part for pair in zip(sizes, sizes[1:]) for part in (t.Linear(*pair), t.ReLU())][:-1])
+        step = torchs(theirs, turn(x.numpy().copy()).requires_grad_(), turn(g))
+    size = f'{rows}: ' + '-'.join(map(str, sizes))
+    return Case('dense network', size, there_and_back(ours, x, g), None, torch and step)
+
+
 def cases(torch):
+    for rows, sizes in ((64, (10, 256, 128, 4)), (256, (784, 512, 10))): yield dense(torch, rows, sizes)
     for shape in ((32, 14, 14, 16), (64, 28, 28, 32)):
         c = shape[-1]
         yield both_ways(torch, 'BatchNorm', nn.BatchNorm(f'c={c}'), lambda t: t.BatchNorm2d(c), shape)

@@ -218,6 +218,7 @@ MODELS = SENTENCES | dict(
     register_buffer='self.name = fl.Tensor(values, tags): a tensor that does not learn is a buffer',
     register_parameter='self.name = fl.param(values, tags)', backward='loss.backward()',
     grad='each parameter has its own',
+    in_features='layer.inputs, sizes by name', out_features='layer.outputs, sizes by name',
     extra_repr='spec()', summary='fl.summary(model, x)', numel='sum(p.numel for p in model.parameters())',
     num_parameters='sum(p.numel for p in model.parameters())', count_params='sum(p.numel for p in model.parameters())',
     get_submodule='dict(model.named_modules())[path]', get_parameter='dict(model.named_parameters())[path]')

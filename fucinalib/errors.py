@@ -164,7 +164,22 @@ def named(fn: '_F') -> '_F':
         except FucinaError as e:
             e.told(name, tensors_in(signature(fn), args, kw))
             raise
+        except TypeError:
+            if (wrong := _ill_called(name, fn, args, kw)) is None: raise
+        raise wrong
     return call
+
+
+def _ill_called(name, fn, args, kw):
+    "The error for arguments that a function does not take, with how it is called; None if it takes them."
+    sig = signature(fn)
+    try: sig.bind(*args, **kw)
+    except TypeError as e:
+        made = name != fn.__name__      # a class, whose first parameter is what is made
+        usual = lambda p: p.default if p.default is p.empty else getattr(p.default, '__name__', brief(p.default))
+        ways = [f'{p}' if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) else p.name if p.default is p.empty else
+                f'{p.name}={usual(p)!s}' for p in list(sig.parameters.values())[made:]]
+        return fault(OptionError, str(e), help=f'{name}({", ".join(ways)})').told(name, {})
 
 
 def titled(fn, name, doc):

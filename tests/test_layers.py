@@ -178,6 +178,17 @@ MISTAKES = {
     'words of two axes': (lambda: nn.Embedding('w=3 v=2', 'e=2'), fl.TagError, 'takes one axis as words'),
     'a torch embedding': (lambda: nn.Embedding(10, 3), fl.TagError, r"Embedding\('feature=10', 'out=3'\)"),
     'softmax without its axis': (lambda: nn.Softmax(), fl.OptionError, r"missing[^$]*Softmax\(tag"),
+    'nothing made': (lambda: nn.Linear('a=2'), fl.OptionError,
+                     r"missing a required argument: 'outputs'[^$]*Linear\(inputs, outputs, bias=True, init=glorot_"),
+    'a name of torch': (lambda: nn.Linear(in_features=2, out_features=3), fl.OptionError, r'Linear\(inputs, outputs'),
+    'in place': (lambda: nn.Dropout(p=.1, inplace=True), fl.OptionError, r"'inplace'[^$]*Dropout\(p=0\.5\)"),
+    'init in words': (lambda: nn.Linear('a=2', 'b=3', init='he'), fl.OptionError,
+                      r"init is 'he'[^$]*nn\.init\.he_normal"),
+    'init of other axes': (lambda: nn.Linear('a=2', 'b=3', init=lambda *a, **k: fl.ones('a', a=2)), fl.InvalidShape,
+                           'the first values have other axes'),
+    'xavier': (lambda: init.xavier_uniform_, fl.UnknownName, 'glorot_uniform'),
+    'kaiming': (lambda: init.kaiming_normal, fl.UnknownName, 'he_normal'),
+    'in_features': (lambda: nn.Linear('a=2', 'b=3').in_features, fl.UnknownName, r'layer\.inputs'),
     'an option': (lambda: nn.ReLU(inplace=True), fl.OptionError, 'inplace'),
     'a kind': (lambda: nn.Sequential(nn.ReLU), fl.OptionError, r'ReLU is a kind of layer, no layer'),
     'no layer': (lambda: nn.Sequential(3), fl.OptionError, '3 is no layer'),
@@ -282,5 +293,7 @@ def test_layers_draw_from_their_seed_alone():
     assert np.array_equal(a, init.glorot_normal('d=3 e=2', seed=5)) and not nn.Linear('d=3', 'e=2').bias.data.any()
     fl.manual_seed(1); b = nn.Linear('d=3', 'e=2').weight.numpy()
     fl.manual_seed(1); assert np.array_equal(b, nn.Linear('d=3', 'e=2').weight)
+    mine = lambda axes, *fans, seed, dtype: np.ones((3, 2))
+    assert nn.Linear('d=3', 'e=2', init=mine).weight.tolist() == [[1, 1]] * 3
     he = nn.Linear('d=3', 'e=2', init=init.he_normal, seed=5).weight
     assert np.array_equal(he, init.he_normal('d=3 e=2', seed=5))

@@ -4,19 +4,21 @@
 
 # %% auto #0
 __all__ = ['glorot_uniform', 'glorot_normal', 'he_uniform', 'he_normal', 'lecun_normal', 'lecun_uniform', 'zeros',
-           'ones', 'normal', 'uniform', 'truncated_normal', 'read_fans', 'by_fan', 'plain', 'orthogonal']
+           'ones', 'normal', 'uniform', 'truncated_normal', 'ELSEWHERE', 'read_fans', 'by_fan', 'plain', 'orthogonal',
+           'first_values']
 
 # %% ../../nbs/30a_first_values.ipynb #0eabc343
 from inspect import signature
 from math import prod, sqrt
 import numpy as np
-from ..errors import OptionError, did_you_mean, fault, named, titled
+from ..elsewhere import of_package
+from ..errors import InvalidShape, OptionError, did_you_mean, fault, named, titled
 from .axes import read_axes
 from .module import derived
 from ..ops.construction import full, next_seed
 from ..ops.construction import normal as draw_normal, uniform as draw_uniform
 from ..tags import parse
-from ..tensor import Tensor
+from ..tensor import Tensor, param
 
 # %% ../../nbs/30a_first_values.ipynb #e1e76134
 def read_fans(axes,     # of the tensor, in its order: 'embed=64 hidden=256'
@@ -131,3 +133,24 @@ def orthogonal(axes, fan_in=None, fan_out=None, *, gain=1., seed=None, dtype='f3
     sizes = dict(zip(tags, shape))
     y = (q if n >= m else q.T).reshape([sizes[t] for t in order])
     return Tensor((gain * y).transpose([order.index(t) for t in tags]), tags, dtype)
+
+# %% ../../nbs/30a_first_values.ipynb #3da72d64
+def first_values(init, axes, fan_in, fan_out, seed=None, dtype='f32')->Tensor:
+    "The parameter with these axes, a dict of sizes, whose values `init` makes."
+    if not callable(init):
+        help = 'init=nn.init.he_normal, or a function of axes, fan_in, fan_out, seed and dtype'
+        raise fault(OptionError, f'init is {init!r}', help=help)
+    values = init(axes, fan_in, fan_out, seed=seed, dtype=dtype)
+    t = values if isinstance(values, Tensor) else Tensor(values, tuple(axes), dtype)
+    if t.sizes == axes: return param(t)
+    raise fault(InvalidShape, 'the first values have other axes', help=f'{axes}', values=t)
+
+# %% ../../nbs/30a_first_values.ipynb #72e8a859
+ELSEWHERE = dict(
+    xavier_uniform_='glorot_uniform', xavier_normal_='glorot_normal', kaiming_uniform_='he_uniform',
+    kaiming_normal_='he_normal', trunc_normal_='truncated_normal', orthogonal_='orthogonal',
+    constant_="fl.full('a b', value, a=2, b=3)", eye_="fl.eye('a b', 3)", normal_='normal',
+    calculate_gain='gain=, a factor of the standard deviation')
+ELSEWHERE |= {name.removesuffix('_'): way for name, way in ELSEWHERE.items()}
+
+def __getattr__(name): raise of_package('fl.nn.init', name, globals().get('__all__', ()), ELSEWHERE)

@@ -12,7 +12,7 @@ from inspect import signature
 from ..arguments import say_sizes
 from ..errors import InvalidShape, OptionError, ShapeMismatch, TagError, brief, fault, named
 from .axes import check_axes, inner_names, one_axis, read_axes
-from .init import glorot_normal, normal
+from .init import first_values, glorot_normal, normal
 from .module import Holder, Module
 from ..ops import copies, softmax as softmaxes, unary
 from ..ops.construction import next_seed
@@ -38,7 +38,7 @@ class Linear(Module):
         self.inner = inner_names(self.inputs, self.outputs)
         into = {self.inner[t]: n for t, n in self.inputs.items()}
         fans = tuple(into), tuple(self.outputs)
-        self.weight = param(init(into | self.outputs, *fans, seed=seed, dtype=dtype))
+        self.weight = first_values(init, into | self.outputs, *fans, seed, dtype)
         self.bias = zeros_for(self.outputs, dtype) if bias else None
 
     def forward(self, x):
@@ -75,7 +75,7 @@ class Embedding(Module):
         self.outputs = read_axes(outputs, 'outputs')
         if self.word in self.outputs:
             raise fault(TagError, f'{self.word} twice', help='another name: this axis goes away')
-        self.weight = param(init({self.word: n} | self.outputs, seed=seed, dtype=dtype))
+        self.weight = first_values(init, {self.word: n} | self.outputs, None, None, seed, dtype)
 
     def forward(self, ids):
         check_axes(ids, {}, self.outputs)

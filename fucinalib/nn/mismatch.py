@@ -75,5 +75,5 @@ def _is_no_leaf(t): return t.node is None or t.node.op is not None
 def no_attribute(module, name):
     "What Python raises for an attribute that is not there, with the name that was meant."
     if name.startswith('__'): return AttributeError(name)
-    known = [n for n in (*dir(type(module)), *vars(module)) if not n.startswith('_')]
+    known = [n for n in (*vars(module), *dir(type(module))) if not n.startswith('_')]
     return fault(UnknownName, f'{type(module).__name__} has no {name!r}', help=of_layer(name, known))

@@ -191,6 +191,7 @@ def _fit(value, t):
     "`value` as an array for the tensor `t`, or None if it does not fit."
     if isinstance(value, Tensor) and set(value.tags) == set(t.tags): value = value.permute(*t.tags)
     elif isinstance(value, Tensor) and value.tags: return None
+    if hasattr(value, 'detach'): value = value.detach()      # of torch, too
     try: a = ingest(value.data if isinstance(value, Tensor) else value)
     except FucinaError: return None
     kinds = 'ubi' if t.dtype.is_int else 'b' if t.dtype.is_bool else None
