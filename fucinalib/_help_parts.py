@@ -394,6 +394,26 @@ output_pad
 bias
     whether each output channel has an offset
 """,
+    'nn.ConvTranspose2d':
+"""Every pixel spread over a window of a larger picture; overlaps add up.
+
+Parameters
+----------
+inside
+    channels that come in: 'feature=16'
+outside
+    channels that go out: 'channel=3'
+kernel
+    4; rows and columns (4, 2); or with the names of their axes, 'h=4 w=2'
+stride
+    how far neighbouring windows are apart: down and across, or one number
+padding
+    rows and columns cut off at each side, likewise
+output_pad
+    of those, how many come back at the end, likewise
+bias
+    whether each output channel has an offset
+""",
     'nn.Dropout':
 """While training, zero each number with probability p and divide the rest by 1 - p; in use, nothing.
 

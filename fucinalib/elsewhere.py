@@ -95,7 +95,8 @@ FUNCTIONS = dict(
     | dict.fromkeys('rearrange einops'.split(), AXES)
     | dict.fromkeys('array asarray as_tensor constant FloatTensor LongTensor IntTensor'.split(), VALUES) | SENTENCES,
     Conv1d="fl.nn.Conv1d('channel=8', 'feature=16', 3)", Conv2d="fl.nn.Conv2d('channel=3', 'feature=8', 3)",
-    ConvTranspose1d="fl.nn.ConvTranspose1d('feature=16', 'channel=8', 3)", LayerNorm="fl.nn.LayerNorm('embed=64')",
+    ConvTranspose1d="fl.nn.ConvTranspose1d('feature=16', 'channel=8', 3)",
+    ConvTranspose2d="fl.nn.ConvTranspose2d('feature=16', 'channel=8', 3)", LayerNorm="fl.nn.LayerNorm('embed=64')",
     RMSNorm="fl.nn.RMSNorm('embed=64')", GroupNorm="fl.nn.GroupNorm('channel=8', 2, over='h w')",
     BatchNorm1d="fl.nn.BatchNorm('channel=8')", BatchNorm2d="fl.nn.BatchNorm('channel=8')",
     from_numpy="fl.Tensor(array, 'row col') shares its memory", is_tensor='isinstance(x, fl.Tensor)',
@@ -238,8 +239,8 @@ LAYER_NAMES = dict(
                     "BatchNorm('channel=8')")
     | dict.fromkeys('InstanceNorm1d InstanceNorm2d GroupNormalization'.split(),
                     "GroupNorm('channel=8', 8, over='h w')")
-    | dict.fromkeys('ConvTranspose2d Conv2DTranspose Conv3d'.split(),
-                    "Upsample(2) and Conv2d('channel=8', 'feature=4', 3, padding=1)")
+    | dict.fromkeys('Conv2DTranspose ConvTranspose'.split(),
+                    "ConvTranspose2d('feature=8', 'channel=4', 4, stride=2, padding=1)")
     | dict.fromkeys('AdaptiveAvgPool2d GlobalAveragePooling2D'.split(), "x.mean('h', 'w')")
     | dict.fromkeys('TransformerEncoderLayer TransformerDecoderLayer Transformer TransformerEncoder'.split(),
                     "TransformerBlock('embed=64', 4, 'ff=256'), a list of them")

@@ -49,6 +49,8 @@ LAYERS = {
                         "ConvTranspose1d('c=4', 'o=3', 't=4', stride=2, padding=1)", (2, 4, 5), 'a c t'),
     'ConvTranspose1d of one name': ('ConvTranspose1d(4, 4, 3)', "ConvTranspose1d('c=4', 'c=4', 't=3')", (2, 4, 5),
                                     'a c t'),
+    'ConvTranspose2d': ('ConvTranspose2d(4, 3, (3, 2), stride=2, padding=1)',
+                        "ConvTranspose2d('c=4', 'o=3', 'h=3 w=2', stride=2, padding=1)", (2, 4, 3, 5), 'a c h w'),
     'BatchNorm1d': ('BatchNorm1d(5)', "BatchNorm('c=5')", (6, 5), 'a c'),
     'BatchNorm2d': ('BatchNorm2d(3)', "BatchNorm('c=3')", (2, 3, 4, 2), 'a c h w'),
     'BatchNorm2d alone': ('BatchNorm2d(3, affine=False)', "BatchNorm('c=3', affine=False)", (2, 3, 4, 2), 'a c h w'),
@@ -311,7 +313,8 @@ def test_numbers_of_another_type_are_rounded_once():
 def test_each_layer_with_weights_can_be_read():
     "By a rule, by a method of its own, or as it stands."
     plain = {nn.LayerNorm, nn.RMSNorm, nn.GroupNorm}
-    for kind in (nn.Linear, nn.Embedding, nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm): assert kind in RULES
+    for kind in (nn.Linear, nn.Embedding, nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm,
+                 nn.ConvTranspose2d): assert kind in RULES
     assert not plain & RULES.keys()
 
 def test_a_file_of_weights(tmp_path):

@@ -41,6 +41,12 @@ def layers():
     for kw in (dict(), dict(stride=2, padding=1), dict(stride=3, padding=1, output_padding=1), dict(bias=False)):
         ours = {k.replace('output_padding', 'output_pad'): v for k, v in kw.items()}
         yield ('ConvTranspose1d', (4, 3, 3), kw, ('channel=4', 'feature=3', 'time=3'), ours, (2, 4, 5), time, back1)
+    back2 = {'weight': 'channel feature kh kw', 'bias': 'feature'}
+    for kw in (dict(), dict(stride=2, padding=1), dict(stride=(3, 2), padding=(1, 0), output_padding=(2, 1)),
+               dict(bias=False, stride=2)):
+        ours = {k.replace('output_padding', 'output_pad'): v for k, v in kw.items()}
+        yield ('ConvTranspose2d', (4, 3, (3, 2)), kw, ('channel=4', 'feature=3', 'h=3 w=2'), ours, (2, 4, 3, 5), image,
+               back2)
     for kw in (dict(), dict(stride=1), dict(padding=1)):
         yield 'MaxPool2d', (2,), kw, ('h=2 w=2',), kw, (2, 3, 7, 6), image, {}
         yield 'AvgPool2d', (2,), dict(kw, count_include_pad=False), ('h=2 w=2',), kw, (2, 3, 7, 6), image, {}
@@ -281,6 +287,16 @@ def test_channels_of_one_name(backend):
     for layer in (nn.Conv1d('c=3', 'c=5', 3, seed=1), nn.ConvTranspose1d('c=3', 'c=5', 3, seed=1)):
         assert layer(x).tags == x.tags and layer(x).size('c') == 5 and 'c_in' in layer.weight.tags
     assert nn.Conv2d('c=3', 'c=5', 3).weight.tags == ('c', 'kh', 'kw', 'c_in')
+    y = nn.ConvTranspose2d('c=3', 'c=5', 'h=2 w=2', stride=2, seed=1)(fl.randn('b c h w', (2, 3, 4, 4), seed=0))
+    assert y.tags == ('b', 'c', 'h', 'w') and y.shape == (2, 5, 8, 8)
+
+def test_a_transposed_convolution_is_the_adjoint_of_a_convolution(backend):
+    "<conv(x), y> = <x, back(y)> for the same weights."
+    conv = nn.Conv2d('c=2', 'o=3', 3, stride=2, padding=1, bias=False, dtype='f64', seed=0)
+    back = nn.ConvTranspose2d('o=3', 'c=2', 3, stride=2, padding=1, bias=False, dtype='f64')
+    back.weight.data[...] = conv.weight.numpy()
+    x, y = fl.randn('h w c', (7, 5, 2), seed=1, dtype='f64'), fl.randn('h w o', (4, 3, 3), seed=2, dtype='f64')
+    assert abs((conv(x) * y).sum().item() - (x * back(y)).sum().item()) < 1e-12
 
 def test_causal_layers_go_on(backend):
     "In pieces with the past given, bit for bit; also with channels that are renamed inside."
@@ -317,6 +333,7 @@ def test_first_values_go_by_what_a_result_adds_up(make, fan):
 def test_a_layer_prints_what_it_was_told():
     for text in ("Conv2d('channel=3', 'feature=8', 'h=3 w=3', padding=1)", "Conv1d('c=3', 'o=2', 3, causal=True)",
                  "ConvTranspose1d('c=3', 'o=2', 3, stride=2)", "MaxPool2d(2)", "AvgPool2d('h=2 w=2', stride=1)",
+                 "ConvTranspose2d('c=3', 'o=2', 'h=3 w=3', output_pad=1)",
                  "Upsample(4, axes='h w')", "BatchNorm('c=3', momentum=None)", "LayerNorm('d=4')",
                  "RMSNorm('d=4', eps=0.1)",
                  "GroupNorm('c=4', 2, over='h w')",
@@ -392,7 +409,7 @@ def test_mixed_number_types_are_refused():
 
 # ---- names of torch
 
-NAMES = 'Conv1d Conv2d ConvTranspose1d LayerNorm RMSNorm GroupNorm BatchNorm1d BatchNorm2d'.split()
+NAMES = 'Conv1d Conv2d ConvTranspose1d ConvTranspose2d LayerNorm RMSNorm GroupNorm BatchNorm1d BatchNorm2d'.split()
 
 @pytest.mark.parametrize('name', NAMES)
 def test_a_layer_asked_of_the_library_itself_is_told_in_a_line_that_runs(name):

@@ -37,6 +37,13 @@ def transposed(o, x):
                                bias=o['bias'], dtype='f64')
     return layer, 'c t'
 
+def transposed2d(o, x):
+    if o['padding_mode'] != 'zeros' or o['groups'] != 1 or set(np.ravel(o['dilation'])) != {1}: return NONE
+    h, w = np.broadcast_to(o['kernel_size'], 2)
+    layer = nn.ConvTranspose2d(f'c={o["in_channels"]}', f'o={o["out_channels"]}', f'h={h} w={w}', stride=o['stride'],
+                               padding=o['padding'], output_pad=o['output_padding'], bias=o['bias'], dtype='f64')
+    return layer, 'c h w'
+
 def batch_norm(o, x):
     if not o['track_running_stats'] or not o.get('bias', True): return NONE
     own = {k: o[k] for k in ('eps', 'momentum', 'affine')}
@@ -76,7 +83,8 @@ def recurrent(make):
     return build
 
 KINDS = dict(Linear=linear, Conv1d=convolution(nn.Conv1d, 't'), Conv2d=convolution(nn.Conv2d, 'hw'),
-             ConvTranspose1d=transposed, BatchNorm1d=batch_norm, BatchNorm2d=batch_norm,
+             ConvTranspose1d=transposed, ConvTranspose2d=transposed2d, BatchNorm1d=batch_norm,
+             BatchNorm2d=batch_norm,
              LayerNorm=row_norm(nn.LayerNorm), RMSNorm=row_norm(nn.RMSNorm), GroupNorm=group_norm,
              MaxPool2d=pool(nn.MaxPool2d), AvgPool2d=pool(nn.AvgPool2d),
              LSTM=recurrent(nn.LSTM), GRU=recurrent(nn.GRU), RNN=recurrent(nn.RNN))
@@ -126,5 +134,6 @@ def test_torchs_own_samples(name, training):
         taken += 1
     assert taken >= LEAST[name], f'{taken} samples of {name}'
 
-LEAST = dict(Linear=2, Conv1d=2, Conv2d=2, ConvTranspose1d=2, BatchNorm1d=5, BatchNorm2d=4, LayerNorm=6, RMSNorm=5,
-             GroupNorm=10, MaxPool2d=2, AvgPool2d=3, LSTM=8, GRU=8, RNN=8)
+LEAST = dict(Linear=2, Conv1d=2, Conv2d=2, ConvTranspose1d=2, ConvTranspose2d=1,
+             BatchNorm1d=5, BatchNorm2d=4, LayerNorm=6,
+             RMSNorm=5, GroupNorm=10, MaxPool2d=2, AvgPool2d=3, LSTM=8, GRU=8, RNN=8)

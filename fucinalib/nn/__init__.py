@@ -3,7 +3,8 @@ from ..elsewhere import LAYER_NAMES, of_package
 from . import init
 from .attention import FeedForward, KVCache, MultiHeadAttention, TransformerBlock
 from .foreign import from_torch, to_torch
-from .images import AvgPool2d, BatchNorm, Conv1d, Conv2d, ConvTranspose1d, MaxPool2d, Upsample
+from .images import (AvgPool2d, BatchNorm, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, MaxPool2d,
+                     Upsample)
 from .layers import (Apply, Dropout, ELU, Embedding, Flatten, Function, GELU, LeakyReLU, Linear, LogSoftmax,
                      QuickGELU, ReLU, Residual, Sequential, SiLU, Sigmoid, Softcap, Softmax, Softplus, Tanh, Unflatten)
 from .module import Module, at_step, derived, layer_path, summary

@@ -12,7 +12,7 @@ from collections import namedtuple
 from math import prod
 import numpy as np
 from ..errors import OptionError, StateMismatch, fault, named
-from .images import BatchNorm, Conv1d, Conv2d, ConvTranspose1d
+from .images import BatchNorm, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .layers import Embedding, Linear
 from .mismatch import mismatch
 from .module import Module
@@ -70,6 +70,9 @@ def _conv1d(layer): return _one_each(layer.outside, layer.within, 'tap')
 
 @rule(ConvTranspose1d)
 def _conv_transpose1d(layer): return _one_each(layer.within, layer.outside, 'tap')
+
+@rule(ConvTranspose2d)
+def _conv_transpose2d(layer): return _one_each(layer.within, layer.outside, 'kh', 'kw')
 
 @rule(BatchNorm)
 def _batch_norm(layer): return dict(batches=Piece('num_batches_tracked', ()))

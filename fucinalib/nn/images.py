@@ -5,8 +5,9 @@ else passes through by name."""
 
 # %% auto #0
 __all__ = ['Told', 'spec_text', 'learn_weights', 'window_of', 'facing', 'ends_in', 'as_it_was', 'look_at',
-           'Channelled', 'Conv2d', 'time_of', 'Conv1d', 'ConvTranspose1d', 'MaxPool2d', 'AvgPool2d', 'Upsample',
-           'deviation', 'learn_affine', 'BatchNorm', 'follow_batch', 'apart_from']
+           'Channelled', 'Conv2d', 'time_of', 'Conv1d', 'ConvTranspose1d', 'ConvTranspose2d', 'spread_picture',
+           'MaxPool2d', 'AvgPool2d', 'Upsample', 'deviation', 'learn_affine', 'BatchNorm', 'follow_batch',
+           'apart_from']
 
 # %% ../../nbs/30c_image_layers.ipynb #b2a992d5
 import operator
@@ -18,8 +19,8 @@ from .axes import check_axes, inner_names, one_axis, read_axes
 from .init import he_normal
 from .module import Module, derived
 from ..ops.construction import SEED, full, zeros
-from ..ops.windows import avg_pool2d, max_pool2d
-from ..tags import locate, parse
+from ..ops.windows import avg_pool2d, both, max_pool2d
+from ..tags import locate, parse, unused
 from ..tensor import param
 
 # %% ../../nbs/30c_image_layers.ipynb #50155a21
@@ -193,6 +194,44 @@ class ConvTranspose1d(Channelled):
     def forward(self, x):
         v = self.inward(x)
         return v.conv_transpose1d(self.weight, time_of(self, x), 'tap', self.bias, **self.how)
+
+# %% ../../nbs/30c_image_layers.ipynb #d0615a04
+class ConvTranspose2d(Channelled):
+    "Every pixel spread over a window of a larger picture; overlaps add up."
+    @named
+    def __init__(self,
+                 inside,        # channels that come in: 'feature=16'
+                 outside,       # channels that go out: 'channel=3'
+                 kernel,        # 4; rows and columns (4, 2); or with the names of their axes, 'h=4 w=2'
+                 stride=1,      # how far neighbouring windows are apart: down and across, or one number
+                 padding=0,     # rows and columns cut off at each side, likewise
+                 output_pad=0,  # of those, how many come back at the end, likewise
+                 bias=True,     # whether each output channel has an offset
+                 *, init=he_normal, seed=None, dtype='f32'):
+        look_at([flag('bias'), SEED, *_PAIRS, two('output_pad', 0)], locals())
+        usual = dict(stride=1, padding=0, output_pad=0, bias=True)
+        self.said = spec_text(locals(), 'inside outside kernel', **usual)
+        self.axes, self.kernel = window_of(kernel, 2)
+        c, o = self.tell_channels(inside, outside)
+        self.stride, self.padding, self.output_pad = map(both, (stride, padding, output_pad))
+        axes = {self.within: c, 'kh': self.kernel[0], 'kw': self.kernel[1], self.outside: o}
+        learn_weights(self, axes, self.outside, bias, init, seed, dtype)
+
+    def forward(self, x):
+        y = spread_picture(self, facing(self.inward(x), self.axes, self.within))
+        return as_it_was(y if self.bias is None else y + self.bias, x, self.inside, self.outside)
+
+# %% ../../nbs/30c_image_layers.ipynb #7eac5363
+def spread_picture(layer, x):
+    "x '.. h w c' through a ConvTranspose2d without its bias."
+    h, w = x.tags[-3:-1]
+    patch, elem = unused('patch', x.tags), unused('elem', x.tags)
+    filters = layer.weight.merge(elem, 'kh', 'kw', layer.outside)
+    windows = x.contiguous().merge(patch, h, w).dot(filters, layer.within)
+    each = zip(x.shape[-3:-1], layer.kernel, layer.stride, layer.padding, layer.output_pad)
+    size = [(n - 1) * step + taps - 2 * cut + more for n, taps, step, cut, more in each]
+    names = h, w, layer.outside
+    return windows.fold(size, layer.kernel, layer.stride, layer.padding, out=names)
 
 # %% ../../nbs/30c_image_layers.ipynb #cbbe152d
 class MaxPool2d(Told):
