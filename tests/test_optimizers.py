@@ -417,3 +417,13 @@ def test_an_optimizer_of_ones_own(backend):
 def test_names_of_others(name, said):
     with pytest.raises(fl.UnknownName) as e: getattr(fl.optim, name)
     assert said in str(e.value)
+
+
+@pytest.mark.parametrize('name, said', [('param_groups', 'opt.groups'), ('zero_gard', "'zero_grad'"), ('lrs', "'lr'"),
+                                        ('minimize', 'opt.step')])
+def test_attributes_of_others(name, said):
+    import copy
+    opt = AdamW([leaf([1.])])
+    with pytest.raises(fl.UnknownName) as e: getattr(opt, name)
+    assert said in str(e.value)
+    assert not hasattr(opt, '__len__') and copy.copy(opt).lr == 1e-3

@@ -130,3 +130,7 @@ def test_names_of_others(name, said):
         if owner is fl and name == 'LambdaLR': continue
         with pytest.raises(fl.UnknownName) as e: getattr(owner, name)
         assert 'Schedule' in str(e.value) and (owner is fl or said in str(e.value))
+
+
+def test_what_torch_calls_the_last_rate():
+    with pytest.raises(fl.UnknownName, match='opt.lr'): Schedule(optimizer(), steady).get_last_lr

@@ -1,12 +1,13 @@
 """What an optimizer checks of what it is given: parameters, options, gradients, a state. Chapter 31 tells why."""
 import math, warnings
 import numpy as np
-from ..errors import GradError, NoGradientGraph, NonFiniteValue, OptionError, ShapeMismatch, brief, did_you_mean, fault
+from ..errors import (GradError, NoGradientGraph, NonFiniteValue, OptionError, ShapeMismatch, UnknownName, brief,
+                      did_you_mean, fault)
 from ..tensor import Tensor
 
 __all__ = ['Group', 'option', 'is_number', 'positive', 'within', 'check_word', 'check_options', 'check_schedule',
            'check_leaf', 'check_apart', 'check_gradients',
-           'refuse_norm', 'check_entries', 'changed_since', 'no_update']
+           'refuse_norm', 'check_entries', 'changed_since', 'no_update', 'no_such']
 
 
 # ---- options
@@ -136,6 +137,22 @@ def changed_since(name, tensor):
 def no_update(opt):
     return fault(OptionError, f'{type(opt).__name__} has no update',
                  help='def update(self, w, g, memory, group, steps): ...')
+
+
+WAYS = dict(param_groups='opt.groups, a list of dicts: opt.groups[0]["lr"] = 1e-4', defaults='opt.groups[0]',
+            add_param_group='give all groups at once: AdamW([dict(params=...), dict(params=...)])',
+            state='opt.state_dict()', apply_gradients='loss.backward(), then opt.step()',
+            minimize='loss.backward(), then opt.step()', learning_rate='opt.lr',
+            get_last_lr='opt.lr', load='opt.load_state_dict(state)', save='opt.state_dict()',
+            set_lr='opt.lr = 1e-4', parameters='opt.named_parameters()')
+
+
+def no_such(opt, name):
+    "What Python asks for an attribute that is not there: UnknownName, with what was meant."
+    if name.startswith('__'): raise AttributeError(name)
+    known = [n for n in [*dir(type(opt)), *vars(opt)] if not n.startswith('_')]
+    help = WAYS.get(name) or did_you_mean(name, [n for n in known if n != 'kept'])
+    raise fault(UnknownName, f'{type(opt).__name__} has no {name!r}', help=help)
 
 
 # ---- gradients

@@ -7,10 +7,10 @@ flat."""
 __all__ = ['warm', 'progress', 'warmup_cosine', 'linear', 'steady', 'stepwise', 'exponential', 'Schedule',
            'set_rates', 'go_on', 'schedule_state', 'load_state_dict']
 
-# %% ../../nbs/31a_schedules.ipynb #90f779da
+# %% ../../nbs/31a_schedules.ipynb #9a4da3eb
 import math
 from ..errors import named
-from .checked import check_entries, check_schedule, within
+from .checked import check_entries, check_schedule, no_such, within
 
 # %% ../../nbs/31a_schedules.ipynb #a463508b
 def warm(step, warmup):
@@ -75,7 +75,7 @@ class Schedule:
         self.base = [g['lr'] for g in opt.groups]
         self.set()
 
-# %% ../../nbs/31a_schedules.ipynb #ea02bbc0
+# %% ../../nbs/31a_schedules.ipynb #cc148ce3
 def set_rates(self):
     "Set the rates for the step that comes next."
     f = self.curve(self.count, **self.options)
@@ -86,7 +86,7 @@ def go_on(self):
     self.count += 1
     self.set()
 
-Schedule.set, Schedule.step = set_rates, go_on
+Schedule.set, Schedule.step, Schedule.__getattr__ = set_rates, go_on, no_such
 
 # %% ../../nbs/31a_schedules.ipynb #09acebc7
 def schedule_state(self):

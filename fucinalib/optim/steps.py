@@ -9,7 +9,7 @@ __all__ = ['tasks', 'named_in', 'leaves_of', 'groups_in', 'tell_apart', 'Slot', 
            'move_adam', 'AdamW', 'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish',
            'entries', 'options_of', 'state_dict', 'load_state_dict', 'read_options']
 
-# %% ../../nbs/31_optimizers.ipynb #e3cefddb
+# %% ../../nbs/31_optimizers.ipynb #34709222
 import math
 from functools import lru_cache
 from inspect import signature
@@ -19,7 +19,7 @@ from ..dtypes import grad_type, rounded
 from ..errors import OptionError, fault, named
 from ..kernels.optimizers import cut
 from .checked import Group, check_apart, check_gradients, check_leaf, check_options, check_entries
-from .checked import no_list, no_update, option, positive, refuse_norm, changed_since
+from .checked import no_list, no_such, no_update, option, positive, refuse_norm, changed_since
 from ..tensor import Tensor
 from ..written import changed
 
@@ -189,7 +189,7 @@ def zero_grad(self):
 
 Optimizer.zero_grad = zero_grad
 
-# %% ../../nbs/31_optimizers.ipynb #db5c0d46
+# %% ../../nbs/31_optimizers.ipynb #8a0d9616
 def shown(self):
     values = lambda name: ' | '.join(dict.fromkeys(repr(g[name]) for g in self.groups))
     options = ', '.join(f'{name}={values(name)}' for name in self.groups[0])
@@ -198,6 +198,7 @@ def shown(self):
 
 Optimizer.__repr__ = shown
 Optimizer.named_parameters = lambda self: [(s.name, s.tensor) for s in self.slots]
+Optimizer.__getattr__ = no_such         # param_groups and others are told what they are called here
 
 # %% ../../nbs/31_optimizers.ipynb #09995a57
 def get_lr(self):
