@@ -9,7 +9,7 @@ __all__ = ['tasks', 'named_in', 'leaves_of', 'groups_in', 'tell_apart', 'Slot', 
            'move_adam', 'AdamW', 'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish',
            'entries', 'options_of', 'state_dict', 'load_state_dict', 'read_options']
 
-# %% ../../nbs/31_optimizers.ipynb #34709222
+# %% ../../nbs/31_optimizers.ipynb #0b8a0f0b
 import math
 from functools import lru_cache
 from inspect import signature
@@ -17,6 +17,7 @@ import numpy as np
 from .. import kernels
 from ..dtypes import grad_type, rounded
 from ..errors import OptionError, fault, named
+from ..hooks import in_one_piece
 from ..kernels.optimizers import cut
 from .checked import Group, check_apart, check_gradients, check_leaf, check_options, check_entries
 from .checked import no_list, no_such, no_update, option, positive, refuse_norm, changed_since
@@ -143,7 +144,8 @@ class Optimizer:
     def kind_of(self, slot): "What moves together, besides the number type."
     def looks(self, lane): "Whether `move` looks at the gradients itself."
 
-# %% ../../nbs/31_optimizers.ipynb #b2e3dd18
+# %% ../../nbs/31_optimizers.ipynb #9d989159
+@in_one_piece
 def step(self):
     "Move every parameter that has a gradient. NonFiniteValue, before any moved, if one is no number."
     plans, door = [plan for lane in self.lanes if (plan := due(lane))[1]], f'{type(self).__name__}.step'
@@ -320,8 +322,9 @@ class AdamW(Adam):
         Optimizer.__init__(self, params, unknown, lr=lr, betas=betas, eps=eps,
                            weight_decay=weight_decay)
 
-# %% ../../nbs/31_optimizers.ipynb #27c1b0f1
+# %% ../../nbs/31_optimizers.ipynb #4060733e
 @named
+@in_one_piece
 def clip_grad_norm(params,              # a model, an optimizer, or a list of parameters
                    max_norm,            # the length that all gradients together may have
                    nonfinite='refuse',  # 'skip' forgets gradients of no finite length, with a warning
