@@ -73,7 +73,8 @@ FUNCTIONS = dict(
     | dict(MultiheadAttention="fl.nn.MultiHeadAttention('embed=64', heads=4)")
     | dict.fromkeys('Linear Dense'.split(), "fl.nn.Linear('pixel=64', 'hidden=32'): in-axes, then out-axes")
     | dict(Module='class MLP(fl.nn.Module): def forward(self, x): ...', Dropout='fl.nn.Dropout(0.1)',
-           Sequential='fl.nn.Sequential(layer, fl.relu, layer)', Embedding="fl.nn.Embedding('word=1000', 'embed=64')")
+           Sequential='fl.nn.Sequential(layer, fl.relu, layer); fl.train.Sequential has compile and fit',
+           Embedding="fl.nn.Embedding('word=1000', 'embed=64')")
     | dict.fromkeys('optimizers SGD Adam AdamW Muon optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('clip_grad_norm_ clip_grad_norm clip_by_global_norm'.split(), CLIP)
     | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)

@@ -503,6 +503,16 @@ def test_averages_go_on_to_the_last_bit(tmp_path, monkeypatch):
         again.fit(batches, 3, valid=batches)
         assert again.history == whole.history and same(again.ema.state_dict(), whole.ema.state_dict())
 
+def test_a_learner_says_where_it_stands():
+    learner = made(accumulate=2)
+    assert repr(learner) == 'Learner of Sequential by AdamW: 0 epochs, 0 steps'
+    class StopAt(Callback):
+        def after_batch(self, learner):
+            if learner.seen == 5: learner.stop('here')
+    learner.callbacks.append(StopAt())
+    learner.fit(pieces(*rows(), 7, 7, 7, 9), 2)
+    assert repr(learner) == 'Learner of Sequential by AdamW: 1 epochs and 1 batches, 2 steps, 1 of 2 gathered'
+
 def test_nothing_to_resume(tmp_path):
     learner = big(tmp_path/'run')
     assert train.resume(learner, tmp_path/'run') is False and learner.epoch == 0

@@ -343,3 +343,13 @@ def load_state_dict(self, state):
         c.load_state_dict({n.removeprefix(start): v for n, v in state.items() if n.startswith(start)})
 
 Learner.load_state_dict = load_state_dict
+
+# %% ../../nbs/33_training.ipynb #1a0f1652
+def _standing(self):
+    "What it trains, and how far it is."
+    within = f' and {self.batch} batches' if self.batch else ''
+    waiting = f', {self.pending} of {self.accumulate} gathered' if self.pending else ''
+    kind, by = type(self.model).__name__, type(self.optimizer).__name__
+    return f'Learner of {kind} by {by}: {self.epoch} epochs{within}, {self.steps} steps{waiting}'
+
+Learner.__repr__ = _standing
