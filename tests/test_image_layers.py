@@ -132,10 +132,10 @@ def test_batches_far_from_zero_lose_no_more_than_torchs(dtype, backend):
     assert np.abs(nn.BatchNorm('channel=4', dtype=dtype)(x).numpy() - exact).max() < (1e-3 if dtype == 'f32' else 1e-11)
 
 
-# ---- numbers kept, for those who have no torch
+# ---- numbers by hand, for those who have no torch
 
-def test_numbers_that_were_kept(backend):
-    "From torch 2.13: torch.nn.functional on arange(..) / 10 with weights of that kind."
+def test_numbers_by_hand(backend):
+    "By hand, from the formulas of the chapters."
     x = fl.Tensor(np.arange(18.).reshape(3, 3, 2) / 10, 'h w c', 'f32')
     conv = nn.Conv2d('c=2', 'o=1', 2)
     put(conv.weight, (np.arange(8.) / 10).reshape(1, 2, 2, 2)); put(conv.bias, [.5])
