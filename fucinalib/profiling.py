@@ -7,6 +7,7 @@ __all__ = ['HEAD', 'COLORS', 'BAR', 'Entry', 'Clock', 'around', 'called', 'made'
            'as_text', 'as_html', 'profile']
 
 # %% ../nbs/37b_profile.ipynb #dc03dd01
+from html import escape
 from time import perf_counter
 from .errors import OptionError, brief, fault
 from .graph import clocked, duration, volume
@@ -131,7 +132,7 @@ def as_html(self):
             for r in self.rows[:20]]
     bars += [BAR.format(160 * self.rest / top, '#888')]
     row = lambda tag, cells: '<tr>' + ''.join(f'<{tag}>{c}</{tag}>' for c in cells) + '</tr>'
-    body = ''.join(row('td', [*c, b]) for c, b in zip(self.cells(), bars))
+    body = ''.join(row('td', [*map(escape, c), b]) for c, b in zip(self.cells(), bars))
     return f'<table>{row("th", [*HEAD, ""])}{body}</table>{duration(self.seconds / self.runs)} a run'
 
 Profile._repr_html_ = as_html

@@ -185,7 +185,8 @@ class Page(HTMLParser):
         self.elements |= {name, *(k for k, _ in attributes if k.startswith('on'))}
     def handle_data(self, data): self.text += data
 
-ELEMENTS = set('div span b br table thead tbody tr th td pre img svg g path rect line circle text defs marker'.split())
+ELEMENTS = set('''div span b br table thead tbody tr th td pre img svg g path rect line circle text defs marker
+                  title polyline style'''.split())
 
 def of_op(name):
     def scaled(x: Tensor): return x.data * 2, x.tags, (lambda g: 2 * g,)
@@ -226,6 +227,26 @@ def formats(name):
 
 def blocks(name): return Tensor(np.ones((1, 32), 'f4'), 'out in').to('q8_0')       # a tag is an identifier
 
+def training(name):
+    from fucinalib.train.curves import History
+    return History([{'epoch': 1, name: .5}, {'epoch': 2, name: .25}])
+
+def alive(name):
+    from fucinalib.train.progress import Live
+    return Live(training(name)._repr_html_())
+
+def measured(name):
+    from fucinalib.profiling import Entry, Profile
+    row = Entry(name, name)
+    row.calls, row.time = 1, [.5, .25]
+    return Profile([row], 1., 1)
+
+def timeline(_):
+    from fucinalib.plans import Timeline
+    step = fl.record(lambda x: (x * x).sum())
+    for _ in range(4): step(Tensor([1., 2.], 'd'))
+    return Timeline(step.plan)
+
 def chain(name): return fl.nn.Sequential({name: fl.nn.ReLU()})
 
 DISPLAYS = {
@@ -236,7 +257,8 @@ DISPLAYS = {
     'Product': lambda name: product(name)[0], 'Explanation': product, 'OpTable': op_table,
     'BlockFormat': block_format, 'BlockFormats': formats, 'BlockTensor': blocks,
     'Memory': lambda name: show.memory(Tensor([1.], 'd')),
-    'Module': chain, 'Summary': lambda name: fl.summary(chain(name), 'row=2'),
+    'Module': chain, 'History': training, 'Curve': lambda name: training(name).curve(), 'Live': alive,
+    'Profile': measured, 'Timeline': timeline, 'Summary': lambda name: fl.summary(chain(name), 'row=2'),
     'PackedWeight': lambda name: fl.ops.packed.PackedWeight(name, ('out', 'in'), (1, 1), [np.ones(1)])}
 MORE = {'number': lambda name: of_op(name)(param(3.)), 'unanswered': unanswered}
 
@@ -256,7 +278,7 @@ MARKUP = st.lists(st.sampled_from(['<lambda>', '<script>', '</div>', '<b', '&lt;
 def test_names_are_not_markup(name, given):
     page = Page((DISPLAYS | MORE)[name](given)._repr_html_())
     assert page.elements <= ELEMENTS
-    if name not in ('BlockTensor', 'Memory') and len(given) <= 40: assert given in page.text
+    if name not in ('BlockTensor', 'Memory', 'Timeline') and len(given) <= 40: assert given in page.text
 
 # ---- side effects
 def test_showing_changes_nothing():
