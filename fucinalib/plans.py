@@ -4,13 +4,13 @@
 
 # %% auto #0
 __all__ = ['LINE', 'BY_NAME', 'BOX', 'STYLE', 'Run', 'take', 'same_value', 'difference', 'StepPlan', 'kept',
-           'returned', 'drop_dead', 'spans_of', 'is_all_of', 'merge_copies', 'lift_constants', 'draws', 'find_spans',
-           'give_places', 'allocate', 'array_of', 'entry_of', 'compile', 'make_calls', 'replay', 'load', 'draw_seeds',
-           'carry_out', 'renew', 'give', 'Timeline']
+           'returned', 'drop_dead', 'spans_of', 'is_all_of', 'merge_copies', 'lift_constants', 'draws', 'move_early',
+           'move_late', 'find_spans', 'give_places', 'allocate', 'array_of', 'entry_of', 'compile', 'make_calls',
+           'replay', 'load', 'draw_seeds', 'carry_out', 'renew', 'give', 'Timeline']
 
-# %% ../nbs/37_plans.ipynb #c0f2802a
+# %% ../nbs/37_plans.ipynb #f08e4f98
 import operator, sys
-from collections import deque
+from collections import Counter, deque
 from functools import partial
 from itertools import starmap
 from math import prod
@@ -28,15 +28,16 @@ from .written import changed
 # %% ../nbs/37_plans.ipynb #d72914af
 class Run:
     "One traced run of a step: its calls, its inputs, and what it returned."
-    def __init__(self, step, args, kw):
+    def __init__(self, step, args, kw, tensors=()):
         self.inputs, self.given, self.tells, self.trace = [], [], [], Trace()
         with self.trace as t:
+            t.meet_all(tensors)         # those around the step
             args, kw = rebuilt((args, kw), self.take)
             self.returned = step(*args, **kw)
         mark_draws(t)       # where a call has a seed that is drawn anew each time
         self.calls, self.buffers = t.calls, t.buffers
         self.outputs = [_find_output(t, v) for v in parts_in(self.returned)]
-        _refuse_leaks(self), _refuse_unheard(self)
+        _refuse_leaks(self)
 
     why = property(lambda self: self.trace.why, doc='What keeps it from being a plan.')
 
@@ -75,16 +76,6 @@ def _refuse_leaks(run):
     if any(t.buffers[w.buffer].kind == 'input' for c in t.calls for w in c.writes):
         for a, b in zip(run.given, run.inputs): np.copyto(a, b)
         t.refuse('it changes one of its arguments')
-
-# %% ../nbs/37_plans.ipynb #291e654c
-def _refuse_unheard(run):
-    "Say so where an array has its numbers from nobody knows where."
-    told = {b.number for b in run.buffers if b.kind != 'made'}
-    for c in run.calls:
-        written = {w.buffer for w in c.writes}
-        if any(r.buffer not in told | written for r in c.reads):
-            run.trace.refuse(f'{_place(c)} reads numbers that no call made, random ones perhaps')
-        told |= written
 
 # %% ../nbs/37_plans.ipynb #54affa29
 def same_value(a, b):
@@ -139,6 +130,7 @@ class StepPlan:
         self.run, self.calls, self.buffers = run, [*run.calls], run.buffers
         self.tensors, self.seeds = [*run.trace.tensors.values()], ()
         self.drop_dead(), self.merge_copies(), self.lift_constants()
+        self.move_early(), self.move_late()
         self.find_spans(), self.give_places(reuse), self.allocate()
 
 # %% ../nbs/37_plans.ipynb #17d44c14
@@ -238,6 +230,38 @@ def _find_spoiled(plan, fixed):
         spoiled.update(w.buffer for w in c.writes if each or w.buffer in read)
         if each: read.update(r.buffer for r in c.reads)
     return spoiled & fixed
+
+# %% ../nbs/37_plans.ipynb #3c3145e1
+def move_early(plan):
+    "First the calls that depend on inputs alone."
+    writers = Counter(w.buffer for c in plan.calls for w in c.writes)
+    known = {b.number for b in plan.buffers if b.kind == 'input'} | plan.constants
+    early, late = [], []
+    for c in plan.calls:
+        own = all(plan.buffers[w.buffer].kind == 'made' and writers[w.buffer] == 1 for w in c.writes)
+        free = c.kind in ('call', 'guard') and not draws(c) and all(r.buffer in known for r in c.reads)
+        (early if own and free else late).append(c)
+        if own and free: known.update(w.buffer for w in c.writes)
+    plan.calls = early + late
+
+StepPlan.move_early = move_early
+
+# %% ../nbs/37_plans.ipynb #b5420b58
+def move_late(plan):
+    "Calls that write outside come after the last guard, if no call between touches that memory."
+    end = max([i for i, c in enumerate(plan.calls) if c.kind == 'guard'], default=-1) + 1
+    touched, written, stay, wait = set(), set(), [], []
+    for c in reversed(plan.calls[:end]):
+        out, read = {w.buffer for w in c.writes}, {r.buffer for r in c.reads}
+        outside = out and all(plan.buffers[n].kind == 'outside' for n in out)
+        if c.kind == 'call' and outside and not out & touched and not read & written: wait.append(c)
+        else:
+            stay.append(c)
+            touched |= out | read
+            written |= out
+    plan.calls = stay[::-1] + wait[::-1] + plan.calls[end:]
+
+StepPlan.move_late = move_late
 
 # %% ../nbs/37_plans.ipynb #7844d620
 def find_spans(plan):

@@ -10,6 +10,7 @@ from .tensor import Tensor
 __all__ = ['PLAIN', 'parts_in', 'rebuilt', 'is_input', 'sign', 'Surroundings', 'stands_at']
 
 PLAIN = int, float, bool, str, bytes, type(None), np.generic
+LIBRARIES = 'fucinalib.', 'numpy', 'builtins'
 MANY = 1000     # things of a list that are looked at
 
 
@@ -47,7 +48,8 @@ def is_plain(v):
 def stands_at(place):
     "What stands in a variable now."
     table, name = place
-    v = table.get(name) if type(table) is dict else table.cell_contents
+    v = table.get(name) if type(table) is dict else table.cell_contents if type(table) is types.CellType else \
+        vars(table).get(name)
     return tuple(v) if type(v) is list else v
 
 
@@ -55,6 +57,7 @@ class Surroundings:
     "The numbers a step can see, by the place where each stands, and the parameters."
     def __init__(self, step):
         self.places, self.leaves, self.seen, self.held = [], [], set(), []
+        self.tensors, self.arrays = [], []      # all of them
         self.free = []          # places of what an optimizer may change in its own step
         self.look(step)
 
@@ -69,14 +72,17 @@ class Surroundings:
         self.seen.add(id(v))
         self.held.append(v)     # or another thing might get its id
         if type(v) is Tensor:
+            self.tensors.append(v)
             if v.node is not None and v.node.op is None: self.leaves.append(v)
+        elif isinstance(v, np.ndarray): self.arrays.append(v)
         elif type(v) in (list, tuple):
             for u in v[:MANY]: self.look(u, None, '', free)
         elif type(v) is dict:
             for k, u in [*v.items()][:MANY]: self.look(u, v, k, free)
         elif isinstance(v, types.MethodType): self.look(v.__self__), self.look(v.__func__)
         elif isinstance(v, types.FunctionType): self.function(v)
-        elif isinstance(v, (type, types.ModuleType, np.ndarray)): pass
+        elif isinstance(v, type): self.kind(v, free)
+        elif isinstance(v, types.ModuleType): pass      # see `function`
         elif isinstance(getattr(v, '__dict__', None), dict): self.thing(v, free)
 
     def note(self, table, name, free):
@@ -90,21 +96,32 @@ class Surroundings:
         free = free or any(hasattr(getattr(type(v), n, None), 'in_one_piece') for n in dir(type(v)))
         if hasattr(type(v), 'training'): self.note(vars(v), 'training', free)
         for k, u in [*vars(v).items()][:MANY]: self.look(u, vars(v), k, free)
-        call = getattr(type(v), '__call__', None)
-        if isinstance(call, types.FunctionType): self.look(call)
-        forward = getattr(type(v), 'forward', None)
-        if isinstance(forward, types.FunctionType): self.look(forward)
+        for cls in type(v).__mro__: self.look(cls, None, '', free)
+
+    def kind(self, cls, free):
+        "The numbers and methods of a class of the user's."
+        if str(cls.__module__).startswith(LIBRARIES): return
+        for k, u in [*vars(cls).items()]:
+            if k.startswith('__') and k != '__call__' or k in ('training',): continue
+            u = getattr(u, '__func__', u)
+            if isinstance(u, property): self.look(u.fget)
+            else: self.look(u, cls, k, free)
 
     def function(self, f):
         "The variables that a function of the user's reads: its defaults, those around it, those of its module."
-        if str(f.__module__).startswith(('fucinalib.', 'numpy')): return
+        if str(f.__module__).startswith(LIBRARIES): return
         for v in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), getattr(f, '__wrapped__', None)):
             if not is_plain(v): self.look(v)
         for cell in f.__closure__ or ():
             try: self.look(cell.cell_contents, cell, 'cell')
             except ValueError: pass     # it has no value yet
-        for name in sorted(names_said(f.__code__) & f.__globals__.keys()):
-            self.look(f.__globals__[name], f.__globals__, name)
+        said = names_said(f.__code__)
+        for name in sorted(said & f.__globals__.keys()):
+            v = f.__globals__[name]
+            self.look(v, f.__globals__, name)
+            if not isinstance(v, types.ModuleType) or v.__name__.startswith(LIBRARIES): continue
+            for n in sorted(said & vars(v).keys()):     # numbers of a module that settings stand in
+                if is_plain(vars(v)[n]): self.look(vars(v)[n], vars(v), n)
 
 
 def names_said(code):

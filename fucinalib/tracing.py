@@ -20,7 +20,7 @@ from .ops.construction import bits64, next_seed, process, seed_source
 from .tensor import Tensor
 
 __all__ = ['Draw', 'Given', 'drawn_again', 'mark_draws', 'Trace', 'Traced', 'Ref', 'Call', 'Buffer', 'NotReplayable',
-           'untraced', 'root_of', 'same_bits', 'Bail']
+           'untraced', 'root_of', 'same_bits', 'Bail', 'tracing', 'fits_shapes']
 
 _lock = threading.RLock()
 _now, _thread = None, None      # the trace that runs, and on which thread
@@ -53,8 +53,11 @@ def _untraced_values(kw): return {k: untraced(v) for k, v in kw.items()}
 
 def root_of(a):
     "The array that owns the memory of `a`."
-    while isinstance(a.base, np.ndarray): a = a.base
-    return a
+    while True:
+        b = a.base
+        if not isinstance(b, np.ndarray): b = getattr(b, 'base', None)      # as_strided puts an object in between
+        if not isinstance(b, np.ndarray): return a
+        a = b
 
 
 def address(a): return a.__array_interface__['data'][0]
@@ -143,6 +146,7 @@ class Traced(np.ndarray):
     def __int__(self): return _read(self, int)
     def __float__(self): return _read(self, float)
     def __index__(self): return _read(self, operator.index)
+    flat = property(lambda self: _read(self, np.ndarray.ravel).flat, doc='Its values one by one: they are looked at.')
     def item(self, *at): return _read(self[at] if at else self, np.ndarray.item)
     def tolist(self): return _read(self, np.ndarray.tolist)
     def tobytes(self, *order): return _read(self, partial(_bytes_of, order=order))
@@ -187,6 +191,7 @@ class Trace(Watcher):
         self.away, self.ops, self.why = 0, [], None
         self.tensors, self.results_made = {}, []    # id -> (tensor from outside, its array, node); weak references
         self.leaves = {}        # node of a parameter -> the gradient noted last
+        self.untouched = {}     # number of a buffer of np.empty -> (its bytes, what they are)
         self.draws = []         # (seed that was drawn, the layers at work)
         self.grad_refs = []     # (node, Ref of the gradient it had)
         self.hosts = []         # what calls that are carried out as they are gave
@@ -231,7 +236,19 @@ class Trace(Watcher):
     def note(self, f, args, kw, written, kind='call'):
         "Write down a call; `written` are the arrays it writes, which are among its arguments."
         writes = [self.ref(w) for w in written]
-        self.calls.append(Call(f, self.ref(args), self.ref(kw), writes, kind, self.label()))
+        c = Call(f, self.ref(args), self.ref(kw), writes, kind, self.label())
+        self.calls.append(c)
+        written = {w.buffer for w in writes}
+        for r in c.reads if self.untouched else ():
+            if r.buffer in self.untouched and r.buffer not in written: self.check_untouched(r.buffer)
+        for n in written: self.untouched.pop(n, None)
+
+    def check_untouched(self, number):
+        "Memory that no call wrote to and that is not as it was made has its numbers from something that does not tell."
+        room, pattern = self.untouched.pop(number)
+        if (room != pattern).any():
+            place = self.label() or 'the step itself'
+            self.refuse(f'{place} reads numbers that no call made, random ones perhaps')
 
     def label(self):
         "The operation that runs, or whose gradient is computed."
@@ -389,6 +406,10 @@ class Trace(Watcher):
         "A fresh array, filled if there is a value."
         made = self.new(a)
         a = untraced(a)
+        if value is None:
+            room = root_of(a)
+            room[...] = pattern = 0 if a.dtype == bool else 0xA5
+            self.untouched[self.buffer(a).number] = room, pattern
         if value is not None: self.note(np.copyto, (a, untraced(value)), dict(casting='unsafe'), [a])
         return made
 
@@ -399,6 +420,7 @@ class Trace(Watcher):
         self.looked_by(how, (a,), {}, value)
 
     def looked_by(self, f, args, kw, value):
+        if isinstance(value, np.ndarray): value = np.copy(value)
         self.calls.append(Call(_expect, (value, f, self.ref(args), self.ref(kw)), {}, [], 'guard', self.label()))
 
     def refuse(self, why):
@@ -428,6 +450,10 @@ class Trace(Watcher):
         if node is not None and node.op is None and node not in self.leaves: self.meet_leaf(node)
         x.data = self.see(x.data)
 
+    def meet_all(self, tensors):
+        "Tensors around the step: their arrays tell from the beginning."
+        for x in tensors: self.meet(x)
+
     def meet_leaf(self, node):
         "A parameter, with the gradient that it has before the step computes one."
         g = self.leaves[node] = node.grad
@@ -438,7 +464,7 @@ class Trace(Watcher):
     def keep(self, x):
         "A result, which tells, and of which is asked at the end whether somebody holds it."
         if type(x.data) is not Traced: x.data = self.see(x.data)
-        self.results_made.append(weakref.ref(x))
+        if id(x) not in self.tensors: self.results_made.append(weakref.ref(x))
 
     def bind(self):
         "Note the gradients that parameters got since the last time."
@@ -477,6 +503,7 @@ class Trace(Watcher):
             raise fault(OptionError, 'a recorded step inside a recorded step', help='record the outer one alone')
         _now, _thread = self, threading.get_ident()
         for name, f in STAND_INS.items(): setattr(np, name, f)
+        np.lib.stride_tricks.as_strided = _strided
         dispatch.tracer = _compiled
         self.token = seed_source.set(Heard(self, seed_source.get()))
         return super().__enter__()
@@ -487,6 +514,7 @@ class Trace(Watcher):
         dispatch.tracer = None
         seed_source.reset(self.token)
         for name, f in ORIGINAL.items(): setattr(np, name, f)
+        np.lib.stride_tricks.as_strided = _as_strided
         _now = _thread = None
         self.bind()
         self.leave_alone()
@@ -558,16 +586,31 @@ def _as_draw(v, known):
     return Draw(known[int(v.view('i8'))], v.dtype.str[1:])
 
 
-def _fill(y, f, args, kw): y[...] = f(*args, **kw)
+def _fill(y, f, args, kw):
+    v = f(*args, **kw)
+    if v.shape != y.shape: raise Bail       # how many there are depends on values
+    y[...] = v
 
 def _fill_all(ys, f, args, kw):
-    for y, v in zip(ys, f(*args, **kw)): y[...] = v
+    vs = f(*args, **kw)
+    if [v.shape for v in vs] != [y.shape for y in ys]: raise Bail
+    for y, v in zip(ys, vs): y[...] = v
 
 def _expect(value, f, args, kw):
     "Bail unless the function still gives this value."
-    if f(*args, **kw) != value: raise Bail
+    now = f(*args, **kw)
+    same = np.array_equal(now, value) if type(value) is np.ndarray else now == value
+    if not same: raise Bail
 
 
+def fits_shapes(c):
+    "Whether a call gives up where a result has another shape than it had, and may have one."
+    if c.f not in (_fill, _fill_all): return False
+    if c.args[1] is operator.getitem: return any(r[4].kind == 'b' for r in _refs_in(c.args[2][1]))
+    return c.args[1].__name__ not in FIXED
+
+
+FIXED = 'take argsort argmax argmin searchsorted choose cumsum cumprod dot trace'.split()
 TAKE_OUT = {'concatenate', 'einsum', 'stack', 'dot', 'take', 'argmax', 'argmin', 'cumsum', 'cumprod'}
 
 
@@ -614,6 +657,13 @@ def _maker(f, value):
             else: kw['fill_value'] = untraced(fill)
         return t.empty(_at_line(f(shape, *args, **kw)), fill)
     return make
+
+
+_as_strided = np.lib.stride_tricks.as_strided
+
+def _strided(a, *args, **kw):
+    t, y = tracing(), _as_strided(untraced(a), *args, **kw)
+    return y if t is None or type(a) is not Traced else t.see(y)
 
 
 LINE = 64       # bytes of a cache line. All memory of a plan begins at one, for kernels ask where memory begins

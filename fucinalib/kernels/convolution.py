@@ -5,7 +5,6 @@ Sizes that many kernels share, in this order: kh kw the window, sh sw its steps,
 and columns of zeros before the image, dh dw how far the taps of a window are apart, oh ow how
 many windows there are down and across. How many zeros follow the image is what oh and ow need."""
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 from .dispatch import kernel
 from .reductions import column_sum, roomy
 
@@ -26,7 +25,8 @@ def border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, value=0):
 def windows(full, kh, kw, sh, sw, dh, dw, oh, ow):
     "A view of a bordered batch: (n, oh, ow, kh, kw, c). Windows overlap in memory."
     n, y, x, c = full.strides
-    return as_strided(full, (len(full), oh, ow, kh, kw, full.shape[3]), (n, y * sh, x * sw, y * dh, x * dw, c))
+    shape, steps = (len(full), oh, ow, kh, kw, full.shape[3]), (n, y * sh, x * sw, y * dh, x * dw, c)
+    return np.lib.stride_tricks.as_strided(full, shape, steps)
 
 
 def taps(full, kh, kw, sh, sw, dh, dw, oh, ow):
