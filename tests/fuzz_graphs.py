@@ -56,6 +56,7 @@ class Program:
     last: int = None
     floors: bool = False    # kernels keep their floors; else they run at any size
     types: list = field(default_factory=list)       # (tags, shape, number type) of every value, as ours has it
+    up: np.ndarray = None       # the gradient that `last` gets; WEIGHTS if None
 
     @property
     def calls(self): return [i for i, s in enumerate(self.steps) if type(s) is Call]
@@ -174,7 +175,8 @@ def backward(program, values):
     "Gradients of all leaves that have one, by number; zeros where nothing arrives."
     if program.last is None: return {}
     y = values[program.last]
-    y.backward(WEIGHTS[:y.data.size].reshape(y.shape).astype('f8' if y.data.dtype == np.float64 else 'f4'))
+    up = WEIGHTS[:y.data.size].reshape(y.shape) if program.up is None else program.up
+    y.backward(up.astype('f8' if y.data.dtype == np.float64 else 'f4'))
     leaves = {i: values[i] for i in program.leaves if program.steps[i].grad}
     return {i: np.zeros(x.shape) if x.grad is None else x.grad.data for i, x in leaves.items()}
 
@@ -202,11 +204,23 @@ def cast(y, name):
 def shaken(t, by):
     "A tensor off by a rounding, and its gradient by another: what is 0 because two things cancel has roundings left."
     if not by or not t.dtype.is_floating_point: return t
-    y = t.detach() * (1 + by * fuzz_ops.chance(t))
-    if not t.requires_grad: return y
-    y = t + (y - t).detach()
-    fuzz_ops.hook(y, lambda g: g * (1 + by * fuzz_ops.chance(g)))
-    return y
+    off = (t.detach() * by * fuzz_ops.chance(t)).nan_to_num(0., 0., 0.)      # inf and NaN stay
+    return sent(t + off, by) if t.requires_grad else t + off
+
+def sent(t, by):
+    "The same tensor, which gets its gradient off by a rounding."
+    t = t * 1
+    fuzz_ops.hook(t, lambda g: g * (1 + by * fuzz_ops.chance(g)))
+    return t
+
+class Uses:
+    "The values so far for one step: shaken once, but each place where it uses one sends a gradient of its own."
+    def __init__(self, ns, by): self.ns, self.by, self.known = ns, by, {}
+    def __getitem__(self, i):
+        n = self.ns[i]
+        if i not in self.known: self.known[i] = shaken(n.t, self.by)
+        t = self.known[i]
+        return N(sent(t, self.by) if t.requires_grad else t, n.tags)
 
 def run_torch(*args):
     "run_in_torch, which leaves nothing behind."
@@ -223,7 +237,7 @@ def run_in_torch(program, arrays, wide=False, shake=None):
             t = leaf_torch(arrays[i], s.dtype)
             if s.grad: leaves[i] = t.requires_grad_(True)
         else:
-            seen = [N(shaken(n.t, shake), n.tags) for n in ns] if shake else ns
+            seen = Uses(ns, shake) if shake else ns
             kw = {k: resolve(a, seen) for k, a in s.kw.items()}
             if s.pick is not None: kw['pick'] = s.pick
             t = TABLE[s.op].twin(tags, *[resolve(a, seen) for a in s.args], **kw)
@@ -231,12 +245,13 @@ def run_in_torch(program, arrays, wide=False, shake=None):
             t = cast(shaken(t, shake), name)
         ns.append(N(t, tags))
     values = [n.t.detach().numpy() for n in ns]
-    return values, torch_gradients(ns[program.last].t, leaves) if program.last is not None else {}, odd
+    return values, torch_gradients(ns[program.last].t, leaves, program.up) if program.last is not None else {}, odd
 
-def torch_gradients(y, leaves):
+def torch_gradients(y, leaves, up):
     found = [None] * len(leaves)
     if leaves and y.requires_grad:
-        w = T.from_numpy(WEIGHTS[:y.numel()].reshape(tuple(y.shape))).to(y.dtype)
+        w = WEIGHTS[:y.numel()].reshape(tuple(y.shape)) if up is None else up
+        w = T.from_numpy(np.array(w, order='C')).to(y.dtype)
         found = T.autograd.grad(y, list(leaves.values()), w, allow_unused=True)
     return {i: np.zeros(tuple(t.shape)) if g is None else g.numpy() for (i, t), g in zip(leaves.items(), found)}
 
@@ -291,6 +306,8 @@ class Graph:
         n = self.pick((1, 1, 1, 2, 3)) if len(tags) > 2 else self.rng.randint(1, len(tags))
         chosen = self.rng.sample(tags, n)
         return (' '.join(chosen),) if self.flip(.5) else tuple(chosen)
+
+    def unused(self, v): return len(set(NEW) - set(self.tags(v)))
 
     def fresh(self, v, skip=0):
         "A name that no axis of a value has."

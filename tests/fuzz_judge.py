@@ -3,6 +3,7 @@ import time
 from dataclasses import dataclass, replace
 from math import prod
 import numpy as np
+import fucinalib as fl
 import fuzz_ops
 from fuzz_graphs import (BACKENDS, EPS, HALF, REAL, Leaf, Program, backward, data_of, draw_graph, run_ours, run_torch,
                          tensors, types_of)
@@ -25,7 +26,8 @@ class Judge:
     2. In f64 torch is the truth: our largest error in a tensor is at most four times that of torch in the number type
        of the graph, or a few roundings of the largest value.
     3. The condition of the graph: torch again, with every operand, every result and every gradient off by a rounding,
-       many times. What we miss is within a few times of how far that moves a value."""
+       many times. What we miss is within a few times of how far that moves a value.
+    Below the smallest normal number a type has ever fewer digits and kernels have none: that much is a rounding."""
     FEW, SPREAD, RUNS = 16, 8, (10, 60)
 
     def __init__(self, program, arrays):
@@ -33,6 +35,7 @@ class Judge:
         self.values, self.grads, self.odd = run_torch(program, arrays)
         names = [name for _, _, name in program.types]
         self.eps = max((EPS[name] for name in names if name in EPS), default=0.)
+        self.tiny = np.finfo('f8' if self.eps == EPS['f64'] else 'f4').tiny
         self.calls = program.calls
         self.real = [i for i in self.calls if names[i] in REAL]
         self.whole = [i for i in self.calls if names[i] not in REAL]
@@ -92,11 +95,52 @@ class Judge:
         if not known.any(): return True
         ours, size = [np.abs(a[known]).max() for a in (o - r, r)]
         theirs = np.abs(np.where(np.isfinite(t), t - r, 0)[known]).max()
-        return ours <= max(4 * theirs, 8 * self.eps * size)
+        return ours <= max(4 * theirs, 8 * self.eps * size, self.tiny)
 
     def within_spread(self, o, t, r, others):
         moved, size = np.max([apart(a, r) for a in others], axis=0), np.nan_to_num(np.abs(r), posinf=0.)
-        return bool(np.all((apart(o, r) <= self.SPREAD * moved + 8 * self.eps * size) | equal(o, t)))
+        return bool(np.all((apart(o, r) <= self.SPREAD * moved + 8 * self.eps * size + self.tiny) | equal(o, t)))
+
+
+# ---- one step at a time
+
+def wrong_in(judge, values, grads, backend):
+    """Names of what is wrong with a graph, once more looked at step by step where the whole does not tell: what
+    cancels, overflows or is cut into true and false on the way makes of a rounding any difference at all."""
+    found = judge.differences(values, grads)
+    if not {what for what, _ in found} & {'value', 'gradient'}: return found
+    return [w for w in found if w[0] == 'type'] + wrong_steps(judge.program, judge.arrays, backend)
+
+def wrong_steps(program, arrays, backend):
+    """A graph is right if each step is right where it stands, for the operands and the gradient that ours has there,
+    and if each gradient is the sum of what the steps send."""
+    values, wrong, sent = tensors(program, arrays, backend), [], {}
+    backward(program, values)
+    for i in program.calls:
+        used, step, own = alone(program, i, values)
+        here, grads = run_ours(step, own, backend)
+        found = Judge(step, own).differences([*here[:-1], values[i].data], grads)
+        wrong += [(what, used[k] if what == 'gradient' else i) for what, k in found]
+        for k, g in grads.items(): sent.setdefault(used[k], []).append(g)
+    return wrong + [('gradient', i) for i, parts in sent.items() if not is_sum(values[i].grad, parts)]
+
+def alone(program, i, values):
+    "Numbers of the operands of step i; the step as a program of its own; and the arrays it begins with."
+    used = sorted(set(operands(program.steps[i])))
+    leaf = lambda t: Leaf(t.tags, t.data.shape, str(t.dtype), None, '', t.requires_grad)
+    steps = [*(leaf(values[v]) for v in used), renumbered(program.steps[i], {v: k for k, v in enumerate(used)})]
+    up = values[i].grad
+    step = replace(program, steps=steps, last=None if up is None else len(used), up=None if up is None else up.data,
+                   types=types_of([values[v] for v in [*used, i]]))
+    return used, step, {k: values[v].data for k, v in enumerate(used)}
+
+def is_sum(grad, parts):
+    "Whether a gradient is the sum of its parts, to a rounding of each."
+    parts = [g.astype('f8') for g in parts]
+    total, size = sum(parts), sum(map(np.abs, parts))
+    own = np.zeros(total.shape) if grad is None else grad.data
+    close = apart(own.astype('f8'), total) <= 4 * len(parts) * EPS[str(fl.dtypes.dtype_of(own))] * size
+    return bool(np.all(close | ~np.isfinite(total)))
 
 
 # ---- one case
@@ -129,7 +173,7 @@ def case(seed, counts=None, dtype=None, big=None):
             else: values, grads = run_ours(program, arrays, backend)
         except Exception as e: found.append(Finding(program, arrays, backend, [('error', 0)], explain(e)))
         else:
-            if wrong := judge.differences(values, grads): found.append(Finding(program, arrays, backend, wrong))
+            if wrong := wrong_in(judge, values, grads, backend): found.append(Finding(program, arrays, backend, wrong))
     changed = [('changed', i) for i, a in arrays.items() if a.tobytes() != before[i]]
     return found + [Finding(program, arrays, one, changed)] * bool(changed)
 
@@ -186,7 +230,7 @@ class Smaller:
             return Finding(program, arrays, self.backend, [('error', 0)], explain(e)) if same else None
         if self.kind == 'error': return None
         program.types = types_of(tensors(program, arrays, self.backend, grad=False))
-        try: wrong = [w for w in Judge(program, arrays).differences(values, grads) if w[0] == self.kind]
+        try: wrong = [w for w in wrong_in(Judge(program, arrays), values, grads, self.backend) if w[0] == self.kind]
         except Exception: return None
         return Finding(program, arrays, self.backend, wrong) if wrong else None
 

@@ -6,6 +6,7 @@ same arguments; there an operand is an `N`, a torch tensor whose axes have names
 result has, in the order wanted.
 """
 from dataclasses import dataclass
+from functools import reduce
 from math import inf, nan, prod
 import numpy as np
 import fucinalib as fl
@@ -51,6 +52,7 @@ DECIDED = {
     'cosine_similarity': 'eps bounds the product of the two lengths',
     'l2_normalize': 'eps is added to the squared length',
     'avg_pool2d': 'zeros beyond the border do not count',
+    'standardize': 'an axis of no more than ddof entries has the variance 0',
     'scatter': 'avoided: several values for one place (D11)',
     'to': 'real to whole saturates, and NaN becomes 0',
     'attention': 'the causal band is aligned at its end; avoided: inf and NaN, where underflow decides about 0 * inf',
@@ -131,8 +133,14 @@ class Curved:
 tanh = Curved(lambda t: T.tanh(t), lambda y: 1 - y * y)
 sigmoid = Curved(lambda t: T.sigmoid(t), lambda y: y * (1 - y))
 def silu(t): return t * sigmoid(t) if Kind.shake else F.silu(t)
+def in_line(t):
+    "A tensor and its gradient without gaps in memory: with some strides torch's own gelu fails."
+    t = t.contiguous()
+    if t.requires_grad: hook(t, lambda g: g.clone(memory_format=T.contiguous_format))
+    return t
+
 def gelu(t, how='none'):
-    if not Kind.shake: return F.gelu(t, approximate=how)
+    if not Kind.shake: return in_line(F.gelu(in_line(t), approximate=how))
     if how == 'none': return .5 * t * (1 + jog(T.erf(t * .7071067811865476)))
     return .5 * t * (1 + tanh(.7978845608028654 * (t + .044715 * t ** 3)))
 
@@ -371,15 +379,18 @@ def in_front(x, tags):
     y = x.t.movedim(dims, list(range(-len(dims), 0)))
     return y.flatten(-len(dims)) if len(dims) > 1 else y
 
+def equal(a, b): return (a == b) | (a != a) & (b != b)
+
 def first(y, valid=None, sign=1):
-    "The largest along the last axis, the first of equals; what is not valid and NaN never win."
+    """The largest along the last axis, the first of equals. What is not valid never wins, and NaN only where nothing
+    else is valid."""
     if valid is None: valid = T.ones_like(y, dtype=T.bool)
     y, real = y.detach(), y.dtype.is_floating_point
-    if real: valid = valid & ~y.isnan()
+    if real: valid = T.where((known := valid & ~y.isnan()).any(-1, keepdim=True), known, valid)
     key = y if sign > 0 else -y if real else ~y
     least = -inf if real else T.iinfo(y.dtype).min
     best = key.masked_fill(~valid, least).amax(-1, keepdim=True)
-    return (valid & (key == best)).to(T.uint8).argmax(-1, keepdim=True)
+    return (valid & equal(key, best)).to(T.uint8).argmax(-1, keepdim=True)
 
 def best(sign):
     def twin(o, x, *tags, mask=None, empty=None):
@@ -436,9 +447,22 @@ row('sum', folded, added, 'fib', 2)
 row('mean', folded, averaged, 'fi', 1.5)
 row('max', lambda r, x: folded(r, x, .15, (None, 0.)), best(1), 'fi')
 row('min', lambda r, x: folded(r, x, .15, (None, 0.)), best(-1), 'fi')
-row('prod', lambda r, x: C(x, *r.some_tags(x)), lambda o, x, *tags: in_front(x, tags).prod(-1), 'fi')
-row('var', spread, lambda o, x, *tags, ddof: x.t.var(x.dims(tags), correction=ddof), 'f', .7)
-row('std', far_from_zero(spread), lambda o, x, *tags, ddof: x.t.std(x.dims(tags), correction=ddof), 'f', .7)
+def multiplied_all(o, x, *tags):
+    "In no promised order: one may overflow on the way, another meet a zero first."
+    y = in_front(x, tags)
+    if not Kind.shake: return y.prod(-1)
+    return reduce(T.mul, y[..., T.randperm(y.shape[-1], generator=Kind.luck)].unbind(-1))
+
+row('prod', lambda r, x: C(x, *r.some_tags(x)), multiplied_all, 'fi')
+def varied(o, x, *tags, ddof):
+    "torch takes one number after the other; where f64 is the truth the mean comes first."
+    d = x.dims(tags)
+    if not Kind.wide or not d: return x.t.var(d, correction=ddof)
+    squares = (x.t - x.t.mean(d, keepdim=True)).square()
+    return squares.sum(d) / (prod(x.t.shape[i] for i in d) - ddof)
+
+row('var', spread, varied, 'f', .7)
+row('std', far_from_zero(spread), lambda *a, **kw: varied(*a, **kw).sqrt(), 'f', .7)
 row('norm', far_from_zero(lambda r, x: C(x, *r.some_tags(x), ord=r.pick((1, 2, 2, 'inf')))), normed, 'f', .7)
 
 
@@ -569,7 +593,7 @@ def ranges(r, x):
     return C(x, **{t: some(r.size(x, t)) for t in r.rng.sample(r.tags(x), r.rng.randint(1, r.ndim(x)))})
 
 def walk(r, x):
-    x = settled(r, x)
+    if (x := settled(r, x)) is None: return None
     total, shape, strides = prod(r.shape(x)), [], []
     reach = 0
     for _ in range(r.rng.randint(1, 2)):
@@ -816,12 +840,16 @@ def in_segments(o, x, tag, at):
     parts = [x.t.narrow(x.dim(tag), a, b - a).sum(x.dim(tag)) for a, b in zip(at, at[1:])]
     return T.stack(parts, x.dim(tag))
 
-row('cumsum', lambda r, x: (t := r.tag(x)) and C(x, t), lambda o, x, tag: x.t.cumsum(x.dim(tag)), 'fib')
+def added_up(o, x, tag):
+    "One sum after the other: each is off by a rounding, and so is what builds on it."
+    y = x.t.cumsum(d := x.dim(tag))
+    return y + (Kind.shake * chance(y) * y.detach().abs()).cumsum(d) if Kind.shake and y.is_floating_point() else y
+
+row('cumsum', lambda r, x: (t := r.tag(x)) and C(x, t), added_up, 'fib')
 def multiplied(o, x, tag):
-    "torch multiplies f32 in f64, where less overflows; ours step by step."
+    "torch multiplies f32 in f64, where less overflows, there and back; ours step by step."
     d = x.dim(tag)
-    y = x.t.cumprod(d)
-    if y.dtype != T.float32 or y.isfinite().all(): return y
+    if x.t.dtype != T.float32: return x.t.cumprod(d)
     steps = [x.t.select(d, 0)]
     for i in range(1, x.size(tag)): steps.append(steps[-1] * x.t.select(d, i))
     return T.stack(steps, d)
@@ -894,15 +922,16 @@ def crossed(o, x, tag, y, reduction='mean', label_smoothing=0., ignore_index=Non
     return cross(z.reshape(-1, z.shape[-1]), y, z.shape[:-1], reduction, label_smoothing, ignore_index)
 
 def cross(z, y, shape, reduction, label_smoothing, ignore_index):
-    if reduction == 'mean' and ignore_index is not None and bool((y == ignore_index).all()): reduction = 'sum'
-    ignore_index = -100 if ignore_index is None else ignore_index
+    "Of the rows that count; the others are left out, whatever stands in them and whatever comes back."
+    kept = T.arange(len(y)) if ignore_index is None else (y != ignore_index).nonzero()[:, 0]
+    z, y, all_zero = z[kept], y[kept], T.zeros(len(y), dtype=z.dtype)
     if Kind.shake:
         logs = log_softmax(z, -1)
         if label_smoothing: logs = logs * (1 - label_smoothing) + logs.mean(-1, keepdim=True) * label_smoothing
-        loss = F.nll_loss(logs, y, reduction=reduction, ignore_index=ignore_index)
-    else: loss = F.cross_entropy(z, y, reduction=reduction, label_smoothing=label_smoothing,
-        ignore_index=ignore_index)
-    return loss.reshape(shape) if reduction == 'none' else loss
+        losses = F.nll_loss(logs, y, reduction='none')
+    else: losses = F.cross_entropy(z, y, reduction='none', label_smoothing=label_smoothing)
+    if reduction == 'none': return all_zero.index_put((kept,), losses).reshape(shape)
+    return losses.sum() / (max(len(kept), 1) if reduction == 'mean' else 1)
 
 def likely(o, x, tag, y, reduction):
     rest = [t for t in x.tags if t != tag]
@@ -932,8 +961,9 @@ def distill(r, x):
         [r.pick((.25, .5, 1.)) for _ in range(n)], reduction=r.pick(('mean', 'sum')))
 
 def distilled(o, x, w, rows, classes, probs, reduction):
-    z = jog(x.t @ w.t.T)
-    losses = T.logsumexp(z, -1)[rows] - z[rows, classes] if not Kind.shake else -log_softmax(z, -1)[rows, classes]
+    z = jog(x.t[rows] @ w.t.T)      # the other rows are not looked at
+    logs = log_softmax(z, -1) if Kind.shake else z - T.logsumexp(z, -1, keepdim=True)
+    losses = -logs[T.arange(len(rows)), classes]
     return (losses * T.tensor(probs, dtype=z.dtype)).sum() / (len(rows) if reduction == 'mean' else 1)
 
 def target(r, x, draw=None):
@@ -954,7 +984,10 @@ def unsure(x, y, reduction):
     return reduced(-(y * p.log() + (1 - y) * T.log1p(-p)), reduction)
 
 def divergence(x, y, reduction, log_target):
-    if log_target: return reduced(T.where(y.exp() == 0, like(0., y), y.exp() * (y - x)), reduction)
+    if log_target:
+        some = y.exp() != 0
+        safe = T.where(some, y, like(0., y))
+        return reduced(T.where(some, safe.exp() * (safe - x), like(0., y)), reduction)
     some = y > 0
     safe = T.where(some, y, like(1., y))
     return reduced(T.where(some, safe * (safe.log() - x), like(0., y)), reduction)
@@ -962,7 +995,7 @@ def divergence(x, y, reduction, log_target):
 def chances(r, x):
     if not np.isfinite(r.see(x).data).all(): return None
     if r.flip(.5): return C(x, target(r, x, ('between', 0., 1.)), reduction=r.pick(REDUCTIONS), from_logits=True)
-    p = r.do('sigmoid', x)
+    if (p := r.do('sigmoid', x)) is None: return None
     return C(p, target(r, p, ('between', 0., 1.)), reduction=r.pick(REDUCTIONS), from_logits=False)
 
 def alike(r, x):
@@ -974,8 +1007,13 @@ def alike(r, x):
     return C(x, y, t, 1e-8)
 
 def cosine(o, x, y, tag, eps):
-    a, b, d = x.t, y.to(x.tags), x.dim(tag)
-    return (a * b).sum(d) / (a.norm(dim=d) * b.norm(dim=d)).clamp(min=eps)
+    d, (a, b) = x.dim(tag), [t * 1 if Kind.shake else t for t in (x.t, y.to(x.tags))]
+    y = (a * b).sum(d) / (a.norm(dim=d) * b.norm(dim=d)).clamp(min=eps)
+    length = lambda t: t.detach().norm(dim=d, keepdim=True).clamp(min=1e-300)
+    share = lambda t: t.detach().abs() / length(t)
+    for one, other in ((a, b), (b, a)):
+        off_by(one, y, lambda g, one=one, other=other: g.unsqueeze(d) * (share(other) + share(one)) / length(one))
+    return y
 
 row('cross_entropy', labelled(True), crossed)
 row('nll_loss', labelled(False), likely, 'f', .6)
@@ -1003,18 +1041,37 @@ def rms(r, x):
     if r.flip(.2): kw['residual'] = r.same(x)
     return C(x, t, eps=r.pick((1e-5, .5)), **kw)
 
+def brought(z, y, d, size):
+    """y = (z - mean) / size, where a gradient is what is left when its parts along 1 and along y are taken away."""
+    h, r = y.detach().abs(), 1 / size.detach()
+    return off_by(z, y, lambda g: r * (g + g.mean(d, keepdim=True) + h * (g * h).mean(d, keepdim=True)))
+
 def rms_normed(o, x, tag, eps, weight=None, residual=None):
-    d = x.dim(tag)
-    y = F.rms_norm(x.t.movedim(d, -1), (x.size(tag),), weight.t if weight else None, eps).movedim(-1, d)
+    d, n = x.dim(tag), x.size(tag)
+    if Kind.shake:
+        z, w = x.t.movedim(d, -1) * 1, weight.t if weight else 1
+        y = brought(z, F.rms_norm(z, (n,), None, eps), -1, (z.square().mean(-1, keepdim=True) + eps).sqrt()) * w
+    else: y = F.rms_norm(x.t.movedim(d, -1), (n,), weight.t if weight else None, eps)
+    y = y.movedim(-1, d)
     return y + residual.t if residual else y
+
+def of_length_one(o, x, tag, eps):
+    d, z = x.dim(tag), x.t * 1 if Kind.shake else x.t
+    squared = z.square().sum(d, keepdim=True) + eps
+    y = z * T.rsqrt(squared)
+    return brought(z, y, d, squared.sqrt() / x.size(tag)) if Kind.shake else y
 
 def layer(r, x):
     if not (t := r.tag(x)): return None
     return C(x, t, eps=r.pick((1e-5, .5)), **weights(r, x, t, *['weight', 'bias'] * r.flip(.5)))
 
 def layer_normed(o, x, tag, eps, weight=None, bias=None):
-    d = x.dim(tag)
-    return F.layer_norm(x.t.movedim(d, -1), (x.size(tag),), weight and weight.t, bias and bias.t, eps).movedim(-1, d)
+    d, n = x.dim(tag), x.size(tag)
+    z, more = x.t.movedim(d, -1), (weight and weight.t, bias and bias.t)
+    if not Kind.shake: return F.layer_norm(z, (n,), *more, eps).movedim(-1, d)
+    size = ((z := z * 1).var(-1, correction=0, keepdim=True) + eps).sqrt()
+    y = brought(z, F.layer_norm(z, (n,), None, None, eps), -1, size)
+    return (y * more[0] + more[1] if weight else y).movedim(-1, d)
 
 def group(r, x):
     if r.ndim(x) != 2: return None
@@ -1032,7 +1089,8 @@ def standard(r, x):
 def standardized(o, x, tag, ddof, eps, eps_mode, valid_len=None):
     d, n = x.dim(tag), x.size(tag)
     v = x.t.narrow(d, 0, valid_len or n)
-    y = (v - v.mean(d, keepdim=True)) / (v.var(d, correction=ddof, keepdim=True) + eps).sqrt()
+    var = v.var(d, correction=ddof, keepdim=True) if v.shape[d] > ddof else v.sum(d, keepdim=True) * 0
+    y = (v - v.mean(d, keepdim=True)) / (var + eps).sqrt()
     return T.cat([y, T.zeros_like(x.t.narrow(d, valid_len, n - valid_len))], d) if valid_len else y
 
 row('rms_norm', rms, rms_normed)
@@ -1044,8 +1102,7 @@ def group_normed(o, x, tag, n, eps, weight=None, bias=None):
 
 row('group_norm', group, group_normed, 'f', .7)
 row('standardize', standard, standardized, 'f', .5)
-row('l2_normalize', lambda r, x: (t := r.tag(x)) and C(x, t, eps=r.pick((1e-5, .5))), lambda o, x, tag,
-    eps: x.t * T.rsqrt(x.t.square().sum(x.dim(tag), keepdim=True) + eps), 'f', .6)
+row('l2_normalize', lambda r, x: (t := r.tag(x)) and C(x, t, eps=r.pick((1e-5, .5))), of_length_one, 'f', .6)
 row('snake', lambda r,
     x: C(x, r.tags(x)[-1], *weights(r, x, r.tags(x)[-1], 'a', 'b').values()) if r.ndim(x) == 2 else None,
     lambda o, x, tag, a, b: x.t + b.t * T.sin(a.t * x.t) ** 2, 'f', .4)
@@ -1102,8 +1159,12 @@ def attended(o, q, k, v, mask='causal', window=0, scale=None, sinks=None):
     hidden = (back < 0) | (back >= (window or s + t)) if mask == 'causal' else T.zeros(t, s, dtype=T.bool)
     z = z.masked_fill(hidden, -inf)
     if sinks: z = T.cat([z, sinks.t[:, None, None].expand(heads, t, 1)], -1)
-    p = softmax(z)[..., :s].masked_fill((z == -inf).all(-1, keepdim=True), 0.)
-    return (p @ v).movedim(0, 1).flatten(1)
+    z = z * 1 if Kind.shake else z
+    p = softmax(z)
+    y = p[..., :s].masked_fill((z == -inf).all(-1, keepdim=True), 0.) @ v
+    # what comes back to a score is the difference of two products with v, which ours sums in another order
+    off_by(z, y, lambda g: p.detach() * (g @ v.detach().abs().mT).amax(-1, keepdim=True))
+    return y.movedim(0, 1).flatten(1)
 
 row('rope', turning, turned, 'f', .7)
 row('relpos_shift', distances, shifted, 'f', .3)
@@ -1125,7 +1186,7 @@ def window(r, x, padding=True):
     return kernel, stride, (tuple([r.rng.randint(0, k // 2) for k in kernel]) if padding and r.flip(.4) else (0, 0))
 
 def convolve(r, x):
-    if not image(r, x): return None
+    if not image(r, x) or r.unused(x) < 4: return None
     (kh, kw), stride, padding = window(r, x)
     c, o = r.shape(x)[-1], r.pick((1, 2, 3, 4))
     groups = r.pick([g for g in range(1, c + 1) if c % g == 0 and o % g == 0])
@@ -1144,9 +1205,11 @@ def pooled(f, **fixed):
 def largest(t, kernel, stride, padding):
     "Windows as rows; what lies beyond the border never wins."
     (kh, kw), (sh, sw) = kernel, stride
-    t = F.pad(t, (padding[1],) * 2 + (padding[0],) * 2, value=-inf)
-    rows = t.unfold(2, kh, sh).unfold(3, kw, sw).flatten(-2)
-    return rows.gather(-1, first(rows))[..., 0]
+    def rows(t, beyond):
+        t = F.pad(t, (padding[1],) * 2 + (padding[0],) * 2, value=beyond)
+        return t.unfold(2, kh, sh).unfold(3, kw, sw).flatten(-2)
+    inside = rows(T.ones_like(t), 0.) == 1
+    return (t := rows(t, -inf)).gather(-1, first(t, inside))[..., 0]
 
 def unfolding(r, x):
     if not image(r, x): return None

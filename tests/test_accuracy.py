@@ -465,3 +465,18 @@ def test_slopes_far_out(name, dtype, n, backend):
     x = fl.param(np.full(n, np.nan), 'd', dtype)
     call(x).sum().backward()
     assert np.isnan(x.grad.data).all()
+
+
+@pytest.mark.parametrize('backend', ['numpy', 'pythran'])
+@pytest.mark.parametrize('axis', ['row', 'col'])
+def test_equal_numbers_in_f64_do_not_add_up_their_rounding(axis, backend):
+    "Two values among 255 zeros: one after the other, 255 equal squares are rounded the same way 255 times."
+    x = np.zeros((257, 257))
+    x[:2] = np.random.default_rng(0).normal(size=257)
+    if axis == 'col': x = x.T.copy()
+    wide = np.moveaxis(x, 'row col'.split().index(axis), 0).astype(np.longdouble)
+    d = wide - wide.mean(0)
+    want = d / np.sqrt((d * d).mean(0) + np.longdouble(1e-5))
+    with fl.use_backend(backend):
+        y = fl.Tensor(x, 'row col').layer_norm(axis, eps=1e-5).permute(axis, *({'row', 'col'} - {axis})).numpy()
+    assert np.abs(y - want).max() <= 8 * 2.**-52 * np.abs(want).max()

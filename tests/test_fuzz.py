@@ -5,8 +5,9 @@ import pytest
 import fucinalib as fl
 import fuzz
 from fuzz import kept, unlike
-from fuzz_graphs import DTYPES, Call, Draws, Floors, Leaf, Program, begin, data_of
-from fuzz_judge import LETTERS, Finding, explicit, said, source
+import fuzz_ops
+from fuzz_graphs import BACKENDS, DTYPES, Call, Draws, Floors, Leaf, Program, begin, data_of, run_ours, shaken
+from fuzz_judge import LETTERS, Finding, Judge, explicit, said, source, wrong_in, wrong_steps
 from fuzz_ops import DECIDED, LEFT_OUT, TABLE, V
 
 
@@ -100,6 +101,50 @@ def test_a_planted_fault_is_found_and_made_small(monkeypatch):
     fuzz.search(0, 400, tell=told.append)
     assert told, 'not found'
     assert any(t.count(' = a.silu()') == 1 and t.count(' = ') <= 3 for t in told), told
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_a_planted_slope_is_found(backend, monkeypatch):
+    "Step by step, too: a slope that is off by a thousandth, below steps that cut it into true and false."
+    begin()
+    line = ('a',), (3,), 'f32'
+    steps = [Leaf(*line, ('normal', 1.), '', True), Call('tanh', (V(0),), {}), Call('sub', (V(1), V(1)), {}),
+             Call('mul', (V(0), V(1)), {}), Call('sum', (V(3),), {})]
+    program = Program(steps, 3, 'f32', last=4, types=[line] * 4 + [((), (), 'f32')])
+    arrays = data_of(program)
+    def wrong(): return wrong_in(Judge(program, arrays), *run_ours(program, arrays, backend), backend)
+    assert not wrong()
+    @fl.custom_vjp
+    def steep(x: fl.Tensor):
+        y = np.tanh(x.data)
+        return y, x.tags, (lambda g: g * (1 - y * y) * np.float32(1.001),)
+    monkeypatch.setattr(TABLE['tanh'], 'call', steep)
+    assert wrong() == [('gradient', 0)]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize('backend', BACKENDS)
+def test_what_rounding_decides_is_judged_where_it_stands(backend):
+    "x - y + y is x or a rounding beside it: a sign of what is left is 1, 0 or -1. That step is right, and others are."
+    begin()
+    line, one = (('a',), (40,), 'f32'), ('normal', 1.)
+    steps = [Leaf(*line, one, ''), Leaf(*line, one, ''), Call('sub', (V(0), V(1)), {}), Call('add', (V(2), V(1)), {}),
+             Call('sub', (V(3), V(0)), {}), Call('sign', (V(4),), {})]
+    program = Program(steps, 3, 'f32', types=[line] * 6)
+    arrays = data_of(program)
+    assert not wrong_steps(program, arrays, backend)
+
+
+@pytest.mark.torch
+def test_a_shaken_tensor_keeps_inf():
+    "inf off by a rounding is inf, not NaN, which would excuse everything behind it."
+    begin()
+    fuzz_ops.Kind.luck.manual_seed(0)
+    import torch
+    t = torch.tensor([np.inf, -np.inf, 1.], requires_grad=True)
+    y = shaken(t, 1e-3).detach().numpy()
+    assert y[0] == np.inf and y[1] == -np.inf and 0 < abs(y[2] - 1) < 2e-3
 
 
 @pytest.mark.torch

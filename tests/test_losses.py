@@ -193,6 +193,25 @@ def test_linear_ignored_rows_stay_out():
     gx, gw = gradients(x.linear_cross_entropy(w, [-1] * 4, ignore_index=-1), x, w)
     assert not gx.any() and not gw.any()
 
+@pytest.mark.parametrize('reduction', ['mean', 'sum', 'none'])
+@pytest.mark.parametrize('backend', ['numpy', 'pythran'])
+def test_rows_that_do_not_count_stay_zero_whatever_arrives(backend, reduction, every_size):
+    "As torch has it: NaN or inf from above reaches the rows of the loss alone."
+    with fl.use_backend(backend):
+        x, w = fl.param(np.ones((3, 2), 'f4'), 'row d'), fl.param(np.ones((4, 2), 'f4'), 'class d')
+        y = x.linear_cross_entropy(w, [0, -1, -1], ignore_index=-1, reduction=reduction)
+        y.backward(np.full(y.shape, np.nan, 'f4'))
+        assert np.isnan(x.grad.data[0]).all() and (x.grad.data[1:] == 0).all() and np.isnan(w.grad.data).any()
+        x, w = fl.param(np.ones((3, 2), 'f4'), 'row d'), fl.param(np.ones((4, 2), 'f4'), 'class d')
+        y = x.linear_cross_entropy(w, [-1, -1, -1], ignore_index=-1, reduction=reduction)
+        y.backward(np.full(y.shape, np.nan, 'f4'))
+        assert (x.grad.data == 0).all() and (w.grad.data == 0).all()
+        x = fl.param(np.ones((3, 2), 'f4'), 'row d')
+        if reduction == 'none': return
+        teacher = [1], [0], [1.]
+        x.linear_distill(fl.Tensor(np.ones((4, 2), 'f4'), 'class d'), *teacher, reduction).backward(np.float32(np.nan))
+        assert np.isnan(x.grad.data[1]).all() and (x.grad.data[[0, 2]] == 0).all()
+
 def test_linear_runs_once():
     x, w = P(normal(3, 2), 'row d'), P(normal(4, 2), 'k d')
     for loss in (x.linear_cross_entropy(w, [0, 1, 2]), x.linear_distill(w, [0], [1], [.5])):

@@ -22,14 +22,25 @@ def fits(v): return (v > 1e-15) & (v < 1e15)                    # what f32 multi
 
 def squares(d): return np.einsum('ij...,ij...->i...', d, d)
 
+def block_sums(add, d):
+    """Sums along axis 1: `add` along axis 2 of about sqrt(n) blocks, whose sums are added. One after the other, n equal
+    numbers would be rounded the same way n times."""
+    n, k = d.shape[1], max(1, int(d.shape[1]**.5))
+    full = n // k * k
+    y = np.add.reduce(add(d[:, :full].reshape(d.shape[0], -1, k, *d.shape[2:])), axis=1)
+    return y + add(d[:, None, full:])[:, 0] if full < n else y
+
+def total(d): return block_sums(lambda b: np.add.reduce(b, axis=2), d)
+def wide_squares(d): return block_sums(lambda b: np.einsum('ikj...,ikj...->ik...', b, b), d)
+
 def root_of_squares(d):
     "Roots of the sums of squares along axis 1, of f64."
-    y = np.sqrt(squares(d))
+    y = np.sqrt(wide_squares(d))
     lost = (y > 1e150) | (y < 1e-150)
     if not lost.any(): return y
     top = np.max(np.abs(d), axis=1)
     unit = across(np.exp2(np.floor(np.log2(np.where((top > 0) & (top < np.inf), top, 1)))))
-    return np.where(lost, unit[:, 0] * np.sqrt(squares(d / unit)), y)
+    return np.where(lost, unit[:, 0] * np.sqrt(wide_squares(d / unit)), y)
 
 def exact_size(x): return np.sqrt(squares(x.astype(np.float64))) if x.dtype == np.float32 else root_of_squares(x)
 
@@ -38,7 +49,7 @@ def exact_moments(x):
     distances from the first one are 0."""
     first = 0. if x.dtype == np.float32 else x[:, :1]
     d = x.astype(np.float64) - first
-    m = np.add.reduce(d, axis=1, keepdims=True) / x.shape[1]
+    m = across(np.add.reduce(d, axis=1) if x.dtype == np.float32 else total(d)) / x.shape[1]
     d -= m
     return (first + m)[:, 0], np.sqrt(squares(d)) if x.dtype == np.float32 else root_of_squares(d)
 

@@ -194,11 +194,14 @@ def _make_room(*operands):
     kind = operands[0].data.dtype
     return lambda: [None if s is None else np.zeros(s, kind) for s in shapes]
 
-def _scale_later(gradients):
-    "A rule that multiplies gradients made in the forward pass by what arrives."
+def _scale_later(gradients, rows, count):
+    """A rule that multiplies gradients made in the forward pass by what arrives: of x in the `count`
+    rows that have a part in the loss; whatever arrives, the others stay 0."""
     def rule(g):
-        for d in gradients:
-            if d is not None and g != 1: np.multiply(d, g, out=d)
+        gx, gw = gradients
+        if g != 1 and count:
+            if gx is not None: gx.reshape(-1, gx.shape[-1])[rows] *= g
+            if gw is not None: gw *= g
         return gradients
     return rule
 
@@ -234,7 +237,7 @@ def linear_cross_entropy(x:Tensor,             # any tags, the last one shared w
     if reduction == 'none': return run().reshape(x.shape[:-1]), x.tags[:-1], rules
     gradients, each = empty(), 1 / max(count, 1) if reduction == 'mean' else 1
     g = None if all([d is None for d in gradients]) else np.full(count, each, kind)
-    return _reduce(run(g, *gradients), reduction, count), (), _scale_later(gradients)
+    return _reduce(run(g, *gradients), reduction, count), (), _scale_later(gradients, kept, count)
 
 # %% ../../nbs/19_losses.ipynb #493f3b26
 def _check_rows(x):
@@ -300,7 +303,7 @@ def linear_distill(x:Tensor,          # 'row d'
     losses = _distill_losses(a[there], w, number, c, p, scale, few, gw)
     if gx is not None: gx[there] = few
     total = losses[np.argsort(order)].sum(dtype='f8') * scale
-    return total.astype(a.dtype), (), _scale_later(gradients)
+    return total.astype(a.dtype), (), _scale_later(gradients, there, len(there))
 
 # %% ../../nbs/19_losses.ipynb #c43c555a
 _full = 'fl.full(x.tags, x.shape, value) has one value everywhere'
