@@ -224,6 +224,26 @@ def test_averages_go_on_in_the_memory_that_was_read_into():
     bn(x)
     assert all(np.array_equal(v, kept[k]) for k, v in state.items()) and bn.running_mean.data.ctypes.data == where
 
+@pytest.mark.parametrize('momentum', [.1, None])
+def test_a_recorded_step_moves_the_averages_too(momentum):
+    "Bit for bit as the step itself, whether it replays or not."
+    def make():
+        model = nn.Sequential(nn.Linear('d=4', 'h=8', seed=0), nn.BatchNorm('h=8', momentum=momentum), fl.relu,
+                              nn.Linear('h=8', 'class=2', seed=1))
+        opt = fl.optim.SGD(model, lr=.1, momentum=.9)
+        def step(x, y):
+            opt.zero_grad()
+            loss = model(x).cross_entropy('class', y)
+            loss.backward()
+            opt.step()
+            return loss
+        return model, step
+    (one, step), (two, other) = make(), make()
+    recorded, rng = fl.record(other), np.random.default_rng(0)
+    for _ in range(8):
+        x, y = fl.Tensor(rng.normal(size=(6, 4)), 'row d', 'f32'), fl.Tensor(rng.integers(0, 2, 6), 'row')
+        assert step(x, y).item() == recorded(x, y).item()
+        for k, v in one.state_dict().items(): assert np.array_equal(v, two.state_dict()[k]), k
 def test_a_summary_of_these_layers():
     "The flow of sizes through every one of them."
     model = nn.Sequential(nn.Conv2d('c=1', 'f=4', 3, padding=1), nn.BatchNorm('f=4'), nn.MaxPool2d(2), nn.Upsample(2),
