@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['MOST', 'Beside', 'around_piece', 'memory_around', 'expect', 'compare', 'follow', 'compare_results',
-           'Case', 'holds', 'surprised', 'begin', 'meet', 'Recorded', 'call', 'run', 'find_case', 'replay_case',
-           'learn', 'check', 'record']
+           'Case', 'holds', 'surprised', 'begin', 'meet', 'Recorded', 'call', 'run', 'look_around', 'find_case',
+           'replay_case', 'learn', 'check', 'record']
 
 # %% ../nbs/37a_recorded_steps.ipynb #dadf0e38
 from functools import update_wrapper
@@ -169,13 +169,13 @@ class Recorded:
             raise fault(OptionError, f'record({brief(step)})', help=help)
         update_wrapper(self, step, updated=())
         self.step, self.cases, self.sees = step, {}, None
-        self.runs = self.replays = 0
-        self.lock = Lock()      # of the arena
+        self.runs = self.replays = self.looks = 0
+        self.lock, self.case = Lock(), Case()       # of the arena; the last one
 
 # %% ../nbs/37a_recorded_steps.ipynb #5909d84f
 def call(self, *args, **kw):
     if not self.runs or tracing() is not None: return self.run(args, kw)
-    if self.sees is None: self.sees = Surroundings(self.step)
+    if self.sees is None or not self.sees.same(): self.look_around()
     case = self.find_case(args, kw)
     given = [v.data if type(v) is Tensor else v for v in parts_in((args, kw)) if is_input(v)]
     if case.why or not self.lock.acquire(False): return self.run(args, kw)
@@ -188,11 +188,18 @@ def run(self, args, kw):
 
 Recorded.__call__, Recorded.run = call, run
 
+# %% ../nbs/37a_recorded_steps.ipynb #25d1dd17
+def look_around(self):
+    "See anew what the step can see."
+    self.sees, self.cases, self.looks = Surroundings(self.step), {}, self.looks + 1
+
+Recorded.look_around = look_around
+
 # %% ../nbs/37a_recorded_steps.ipynb #b7ccf045
 def find_case(self, args, kw):
     "The Case for these arguments, in the state things are in."
     for v in parts_in((args, kw)):
-        if not is_input(v): self.sees.look(v)       # numbers that an object holds
+        if not is_input(v) and len(self.cases) <= MOST: self.sees.look(v)       # what an object holds
     grads = [x.node is None or x.node.grad is None for x in self.sees.leaves]
     around = bool(mode.grad), current_backend(), get_num_threads()
     key = *map(sign, parts_in((args, kw))), *kw, *around, *grads, *self.sees.state()
@@ -200,6 +207,7 @@ def find_case(self, args, kw):
     if case is None:
         case = self.cases[key] = Case()
         if len(self.cases) > MOST: case.why = 'arguments, or numbers that it sees, keep changing'
+        if self.looks > MOST: case.why = 'objects that it sees keep changing: give them as arguments'
     self.case = case
     return case
 

@@ -3,7 +3,7 @@
 A recorded step depends on them as on its arguments, so chapter 37 asks each time whether they are what they were.
 Tensors and arrays are not looked at here: their memory is read anew by every replay.
 """
-import types
+import operator, types
 import numpy as np
 from .tensor import Tensor
 
@@ -11,6 +11,7 @@ __all__ = ['PLAIN', 'parts_in', 'rebuilt', 'is_input', 'sign', 'Surroundings', '
 
 PLAIN = int, float, bool, str, bytes, type(None), np.generic
 LIBRARIES = 'fucinalib.', 'numpy', 'builtins'
+SMALL = 16      # numbers of an array that are compared each time
 MANY = 1000     # things of a list that are looked at
 
 
@@ -46,11 +47,16 @@ def is_plain(v):
 
 
 def stands_at(place):
-    "What stands in a variable now."
+    "What stands in a variable now; the bytes of a small array."
     table, name = place
-    v = table.get(name) if type(table) is dict else table.cell_contents if type(table) is types.CellType else \
-        vars(table).get(name)
-    return tuple(v) if type(v) is list else v
+    if type(table) is dict: return frozen(table.get(name))
+    if type(table) is np.ndarray: return table.tobytes()
+    return frozen(table.cell_contents if type(table) is types.CellType else vars(table).get(name))
+
+
+def frozen(v):
+    "Lists as tuples, which can be compared and kept."
+    return tuple(map(frozen, v)) if type(v) in (list, tuple) else v
 
 
 class Surroundings:
@@ -58,8 +64,18 @@ class Surroundings:
     def __init__(self, step):
         self.places, self.leaves, self.seen, self.held = [], [], set(), []
         self.tensors, self.arrays = [], []      # all of them
+        self.things = {}        # id of a table -> (table, objects in it, their names)
         self.free = []          # places of what an optimizer may change in its own step
         self.look(step)
+
+    def same(self):
+        "Whether all objects stand where they stood: a layer, a weight or a function may be another one."
+        for table, there, names in self.things.values():
+            if type(table) is dict: now = [table.get(n) for n in names]
+            elif type(table) is list: now = table
+            else: now = [table.cell_contents]
+            if len(now) != len(there) or not all(map(operator.is_, now, there)): return False
+        return True
 
     def state(self): return [*map(stands_at, self.places)]
     def free_state(self): return [*map(stands_at, self.free)]
@@ -68,14 +84,18 @@ class Surroundings:
         "Note what stands in a variable: a number by its place, of anything else what it holds."
         if is_plain(v) and type(v) is not list: return self.note(table, name, free)
         if is_plain(v): self.note(table, name, free)
+        elif type(table) in (dict, types.CellType) and not free:
+            _, there, names = self.things.setdefault(id(table), (table, [], []))
+            if name not in names: there.append(v), names.append(name)
         if id(v) in self.seen: return
         self.seen.add(id(v))
         self.held.append(v)     # or another thing might get its id
         if type(v) is Tensor:
             self.tensors.append(v)
             if v.node is not None and v.node.op is None: self.leaves.append(v)
-        elif isinstance(v, np.ndarray): self.arrays.append(v)
+        elif isinstance(v, np.ndarray): self.array(v, free)
         elif type(v) in (list, tuple):
+            if type(v) is list and len(v) <= MANY and not free: self.things[id(v)] = v, [*v], ()
             for u in v[:MANY]: self.look(u, None, '', free)
         elif type(v) is dict:
             for k, u in [*v.items()][:MANY]: self.look(u, v, k, free)
@@ -84,6 +104,11 @@ class Surroundings:
         elif isinstance(v, type): self.kind(v, free)
         elif isinstance(v, types.ModuleType): pass      # see `function`
         elif isinstance(getattr(v, '__dict__', None), dict): self.thing(v, free)
+
+    def array(self, a, free):
+        "Memory of the user's. What is small may be a number that changes."
+        self.arrays.append(a)
+        if a.size <= SMALL and type(a) is np.ndarray: self.note(a, '', free)
 
     def note(self, table, name, free):
         if table is None or (id(table), name) in self.seen: return

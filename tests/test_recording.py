@@ -693,12 +693,13 @@ class Held:
     def by(self, x): return x * Settings.scale * self.scale
 
 
-@pytest.mark.parametrize('where', ['argument', 'class', 'attribute', 'list', 'method'])
+@pytest.mark.parametrize('where', ['argument', 'class', 'attribute', 'list', 'nested', 'array', 'method'])
 def test_numbers_wherever_they_stand(where):
     "A number that a step reads from an object, a class or a list is part of what a plan depends on."
-    held, listed = Held(), [2.]
+    held, listed, nested, small = Held(), [2.], [[2.], 1], np.array(2.)
     steps = dict(argument=lambda x, h: x * h.scale, attribute=lambda x, h: x * held.scale,
-                 list=lambda x, h: x * listed[0],
+                 list=lambda x, h: x * listed[0], nested=lambda x, h: x * nested[0][0],
+                 array=lambda x, h: x * float(small),
                  **{'class': lambda x, h: x * Settings.scale}, method=lambda x, h: held.by(x))
     step, given = record(steps[where]), Held()
     with fl.no_grad():
@@ -707,7 +708,7 @@ def test_numbers_wherever_they_stand(where):
             assert step(fl.Tensor([1. + i], 'a'), given).item() == want
         assert step.replays
         try:
-            given.scale = held.scale = listed[0] = 3.
+            given.scale = held.scale = listed[0] = nested[0][0] = small[...] = 3.
             if where in ('class', 'method'): Settings.scale = 3.
             assert step(fl.Tensor([1.], 'a'), given).item() == (9. if where == 'method' else 3.)
         finally: Settings.scale = 2.
@@ -755,3 +756,38 @@ def test_two_threads_at_one_step():
     for t in threads: t.start()
     for t in threads: t.join()
     assert not wrong
+
+
+@pytest.mark.parametrize('what', ['layer', 'weight', 'item', 'function', 'variable'])
+def test_objects_that_are_replaced(what):
+    "A layer, a weight, an item of a list, a function: the next step uses the new one."
+    def one(v):
+        made = fl.nn.Linear('a=1', 'b=1', seed=0)
+        made.weight.data[...], made.bias.data[...] = v, 0
+        return made
+    class Model(fl.nn.Module):
+        def __init__(self): self.layers, self.last = [one(2.)], one(1.)
+        def forward(self, x): return self.last(self.layers[0](x).rename(b='a'))
+    model, scaled, w = Model(), lambda y: y * 1., fl.param([1.], 'b')
+    @record
+    def step(x): return scaled(model(x)) * w.detach()
+    with fl.no_grad():
+        for i in range(8): assert step(fl.Tensor([1. + i], 'a')).item() == 2. * (1 + i)
+        assert step.replays
+        if what == 'layer': model.last = one(3.)
+        if what == 'weight': model.last.weight = fl.param(np.full((1, 1), 3., 'f4'), 'a b')
+        if what == 'item': model.layers[0] = one(6.)
+        if what == 'function': scaled = lambda y: y * 3.
+        if what == 'variable': w = fl.param([3.], 'b')
+        for i in range(8): assert step(fl.Tensor([1. + i], 'a')).item() == 6. * (1 + i)
+        assert step.why is None
+
+
+def test_an_object_that_is_another_one_each_time():
+    "A batch that the step takes from a variable: it runs, and the reason says what to do."
+    @record
+    def step(): return (x * 2.).sum()
+    for i in range(14):
+        x = fl.Tensor([1. + i], 'a')
+        assert step().item() == 2. * (1 + i)
+    assert 'give' in step.why and not step.replays
