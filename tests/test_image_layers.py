@@ -350,6 +350,16 @@ def test_first_values_go_by_what_a_result_adds_up(make, fan):
     w = make(init=nn.init.lecun_uniform).weight.numpy()
     assert .97 < np.abs(w).max() / (3 / fan)**.5 <= 1 + 1e-6
 
+@pytest.mark.parametrize('kind', 'Conv1d Conv2d ConvTranspose1d ConvTranspose2d'.split())
+def test_first_values_are_read_as_those_of_linear(kind):
+    "A function may give an array; a word, or values with other axes, are refused."
+    def make(**o): return getattr(nn, kind)('c=2', 'o=3', 3, **o)
+    layer = make(init=lambda axes, *fans, seed, dtype: np.ones(tuple(axes.values())), dtype='f64')
+    assert layer.weight.requires_grad and layer.weight.dtype == fl.f64 and (layer.weight.numpy() == 1).all()
+    with pytest.raises(fl.OptionError, match="init is 'he'"): make(init='he')
+    with pytest.raises(fl.InvalidShape, match='other axes'):
+        make(init=lambda axes, *fans, seed, dtype: fl.zeros('c o', (2, 3)))
+
 def test_a_layer_prints_what_it_was_told():
     for text in ("Conv2d('channel=3', 'feature=8', 'h=3 w=3', padding=1)", "Conv1d('c=3', 'o=2', 3, causal=True)",
                  "ConvTranspose1d('c=3', 'o=2', 3, stride=2)", "MaxPool2d(2)", "AvgPool2d('h=2 w=2', stride=1)",

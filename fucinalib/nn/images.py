@@ -16,7 +16,8 @@ from ..checks import flag, number, two, whole
 from ..errors import InvalidShape, ShapeMismatch, TagError, fault, named
 from ..gradients import surroundings
 from .axes import check_axes, inner_names, one_axis, read_axes
-from .init import he_normal
+from .init import first_values, he_normal
+from .layers import zeros_for
 from .module import Module, derived
 from ..ops.construction import SEED, full, zeros
 from ..ops.windows import avg_pool2d, both, max_pool2d
@@ -37,9 +38,8 @@ def spec_text(given, words, **usual):
 def learn_weights(layer, axes, made, bias, init, seed, dtype):
     "Give a layer a weight with these axes, all but `made` summed over, and a bias along `made`."
     fan_in = tuple([t for t in axes if t != made])
-    weight = init(axes, fan_in, (made,), seed=derived(seed, 'weight'), dtype=dtype)
-    layer.weight = param(weight.data, weight.tags)
-    layer.bias = param(zeros(made, (axes[made],), dtype=dtype).data, made) if bias else None
+    layer.weight = first_values(init, axes, fan_in, (made,), derived(seed, 'weight'), dtype)
+    layer.bias = zeros_for({made: axes[made]}, dtype) if bias else None
 
 # %% ../../nbs/30c_image_layers.ipynb #1ba498a9
 def window_of(kernel, n):
