@@ -16,7 +16,8 @@ from .autograd import (NOTHING, Node, Op, Pass, caller, enable_grad, mode, no_gr
 from .errors import GradError, OptionError, fault
 from .hooks import announce, watched, watching
 from .kernels.discovery import SameBackend
-from .owed import block_differs, block_failed, check_nudges, no_graph, not_one_tensor, slope_fault
+from .owed import block_differs, block_failed, check_nudges, no_graph
+from .owed import not_one_tensor, slope_fault
 from .tensor import Tensor, compact, param, patch, wrap
 from .written import clock
 

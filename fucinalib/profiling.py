@@ -56,6 +56,7 @@ def called(self, run, args, kw):
     kind = type(args[0]).__name__ if args and hasattr(type(args[0]), run.__name__) else ''
     return self.timed(self.entry(f'{kind}.{run.__name__}'.strip('.'), ''), run, args, kw)
 
+# %% ../nbs/37b_profile.ipynb #412a434e
 def made(self, node):
     row = self.entry(node.op.name, layer_path())
     node.rules = weighed(clocked(node.rules, row.time), row)

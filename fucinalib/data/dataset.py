@@ -191,6 +191,7 @@ def _by_pieces(out, f, a):
     for y, x in zip(_pieces(out), _pieces(a)): y[...] = f(x)
     return out
 
+# %% ../../nbs/32_data.ipynb #18d24f0a
 def _fitting(x, stat):
     "The tags of x; a fault unless it has the axes of the statistics, with their sizes."
     for t, n in zip(stat.tags, stat.shape):
@@ -287,6 +288,7 @@ def _draw(augment, row, seed):
     finally: seed_source.reset(token)
     return check_row(made, row._fields)
 
+# %% ../../nbs/32_data.ipynb #e738ff79
 def _augmented(data, rows, augment, seed):
     "The batch of these rows, each augmented by its own seed."
     made = [_draw(augment, data.row(i), int(s)) for i, s in zip(rows, at(seed, rows))]
@@ -321,12 +323,14 @@ def pictures_of(a,           # grey values or colours from 0 to `most`: n h w, o
     x = np.divide(a, np.float32(most), dtype='f4').reshape(*a.shape[:3], -1)
     return Dataset(Tensor(x, 'batch h w c'), labels.astype('i8'), classes=classes)
 
+# %% ../../nbs/32_data.ipynb #a8418042
 @named
 def iris()->Dataset:
     "150 flowers of three species, four lengths in centimetres each. Needs scikit-learn."
     values, labels, classes = sources.bundled('iris')
     return Dataset(Tensor(values.astype('f4'), 'batch feature'), labels.astype('i8'), classes=classes)
 
+# %% ../../nbs/32_data.ipynb #dbb56566
 @named
 def digits()->Dataset:
     "1797 handwritten digits of 8 by 8 pixels. Needs scikit-learn."

@@ -9,7 +9,8 @@ __all__ = ['BENDS', 'NORMS', 'MultiHeadAttention', 'KVCache', 'FeedForward', 'Tr
 # %% ../../nbs/30e_attention_layers.ipynb #9d70bf88
 import numpy as np
 from ..checks import is_whole, shown
-from ..errors import GradError, InvalidShape, OptionError, ShapeMismatch, did_you_mean, fault, named
+from ..errors import GradError, InvalidShape, OptionError, ShapeMismatch
+from ..errors import did_you_mean, fault, named
 from .axes import one_axis
 from .given import nothing_left, taken, below
 from .layers import Dropout, Linear

@@ -34,6 +34,7 @@ def read_piece(array, piece, t):
     order = [a for axes in piece.axes for a in axes]
     return array.reshape([t.size(a) for a in order]).transpose([order.index(a) for a in t.tags])
 
+# %% ../../nbs/34a_foreign_weights.ipynb #05f8aaa6
 def written_piece(piece, t):
     "The tensor t as torch keeps it; of several in one array, its part."
     order = [a for axes in piece.axes for a in axes]
@@ -68,6 +69,7 @@ def _conv2d(layer): return _one_each(layer.outside, layer.within, 'kh', 'kw')
 @rule(Conv1d)
 def _conv1d(layer): return _one_each(layer.outside, layer.within, 'tap')
 
+# %% ../../nbs/34a_foreign_weights.ipynb #653799cc
 @rule(ConvTranspose1d)
 def _conv_transpose1d(layer): return _one_each(layer.within, layer.outside, 'tap')
 

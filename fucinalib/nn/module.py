@@ -308,6 +308,7 @@ def _lines_of(part, level=0):
 @lru_cache(maxsize=4096)
 def _number_of(name): return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), 'little')
 
+# %% ../../nbs/30_modules.ipynb #6af325a2
 def derived(seed,    # a whole number, or None
             *names,  # words or whole numbers
            ):

@@ -27,8 +27,9 @@ from ..show import STYLE, chip
 from ..tags import axis_of, parse, replaced
 from ..tensor import Tensor, ingest, wrap
 from ..unfit import check_storable, check_format, check_layout, check_parts, check_product
-from ..unfit import check_quant, check_chosen, check_scales, check_weight, in_blocks, no_arithmetic_of
-from ..unfit import no_bytes, no_gate, not_axes, not_blocks, not_of_blocks, not_whole, not_within
+from ..unfit import check_quant, check_chosen, check_scales, check_weight
+from ..unfit import in_blocks, no_arithmetic_of, no_bytes, no_gate, not_axes
+from ..unfit import not_blocks, not_of_blocks, not_whole, not_within
 from ..unfit import other_bytes, rounds_twice, two_at_once
 
 # %% ../../nbs/25a_blocks.ipynb #618e1cff

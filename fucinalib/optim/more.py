@@ -241,6 +241,7 @@ def weights(self):
     try: yield
     finally: self.put(own)
 
+# %% ../../nbs/31b_more_optimizers.ipynb #d1fb43c0
 def put(self, values):
     "Write values into the parameters, by name."
     for name, p in self.known:
@@ -254,6 +255,7 @@ def ema_state(self):
     "Name -> copy of the average, and the count of steps."
     return {'steps': self.steps} | {name: a.copy() for name, a in self.averages.items()}
 
+# %% ../../nbs/31b_more_optimizers.ipynb #a1f7055f
 @named
 def load_state_dict(self, state):
     "Go on from `state`. Refused, before any change, if it does not fit."

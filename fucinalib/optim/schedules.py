@@ -81,6 +81,7 @@ def set_rates(self):
     f = self.curve(self.count, **self.options)
     for g, base in zip(self.opt.groups, self.base): g['lr'] = base * f
 
+# %% ../../nbs/31a_schedules.ipynb #b84a1f37
 def go_on(self):
     "Go on by one: to be called after each step of the optimizer."
     self.count += 1

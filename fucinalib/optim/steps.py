@@ -19,8 +19,9 @@ from ..dtypes import grad_type, rounded
 from ..errors import OptionError, fault, named
 from ..hooks import in_one_piece
 from ..kernels.optimizers import cut
-from .checked import Group, check_apart, check_gradients, check_leaf, check_options, check_entries
-from .checked import no_list, no_such, no_update, option, positive, refuse_norm, changed_since
+from .checked import Group, check_apart, check_gradients, check_leaf
+from .checked import check_options, check_entries, no_list, no_such, no_update
+from .checked import option, positive, refuse_norm, changed_since
 from ..tensor import Tensor
 from ..written import changed
 

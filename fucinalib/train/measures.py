@@ -10,7 +10,8 @@ import numpy as np
 from ..errors import named
 from ..tags import name_of
 from ..tensor import Tensor
-from .unmeasured import check_average, check_classes, check_counted, check_pair, check_two
+from .unmeasured import check_average, check_classes, check_counted
+from .unmeasured import check_pair, check_two
 
 # %% ../../nbs/33c_measures.ipynb #129c038b
 class Confusion:
@@ -62,6 +63,7 @@ def _over_classes(self, which, average):
     if average == 'micro': return self.accuracy()
     return float(np.average(values, weights=there if average == 'weighted' else None))
 
+# %% ../../nbs/33c_measures.ipynb #da54a11e
 @named
 def accuracy(self)->float:
     "The share of rows that are right."
@@ -76,6 +78,7 @@ def precision(self, average='macro'):
     "Of the rows called a class, the share that are of it."
     return _over_classes(self, 0, average)
 
+# %% ../../nbs/33c_measures.ipynb #9d581289
 @named
 def recall(self, average='macro'):
     "Of the rows of a class, the share that were called so."
@@ -110,6 +113,7 @@ def _ranks(a):
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[which]
 
+# %% ../../nbs/33c_measures.ipynb #00d71b26
 @named
 def roc_auc(scores,  # numbers, higher for what is of the class
             labels,  # true or 1 for what is of the class
