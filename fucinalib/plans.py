@@ -21,8 +21,8 @@ from .kernels import threads
 from .kernels.dispatch import hushing, unhush
 from .surroundings import PLAIN, is_input, parts_in, rebuilt
 from .tensor import Tensor, wrap
-from .tracing import Call, Draw, NotReplayable, Ref, Trace, drawn_again, mark_draws
-from .tracing import same_bits, untraced
+from .tracing import Call, Draw, NotReplayable, Ref, Trace, drawn_again, forget_values
+from .tracing import mark_draws, same_bits, untraced
 from .written import changed
 
 # %% ../nbs/37_plans.ipynb #d72914af
@@ -37,7 +37,7 @@ class Run:
         mark_draws(t)       # where a call has a seed that is drawn anew each time
         self.calls, self.buffers = t.calls, t.buffers
         self.outputs = [_find_output(t, v) for v in parts_in(self.returned)]
-        _refuse_leaks(self)
+        _refuse_leaks(self), forget_values(t)
 
     why = property(lambda self: self.trace.why, doc='What keeps it from being a plan.')
 

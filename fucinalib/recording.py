@@ -10,6 +10,7 @@ __all__ = ['MOST', 'Beside', 'around_piece', 'memory_around', 'expect', 'compare
 # %% ../nbs/37a_recorded_steps.ipynb #dadf0e38
 from functools import update_wrapper
 from threading import Lock
+from types import MethodType
 import numpy as np
 from .autograd import mode
 from .errors import OptionError, brief, fault
@@ -164,6 +165,7 @@ MOST = 8        # plans of one step
 
 class Recorded:
     "A step that is replayed where that gives the same."
+    is_recorded = True
     def __init__(self, step):
         if not callable(step):
             help = 'fl.record(step) of a function, or @fl.record above one'
@@ -172,6 +174,8 @@ class Recorded:
         self.step, self.cases, self.sees = step, {}, None
         self.runs = self.replays = self.looks = 0
         self.lock, self.case = Lock(), Case()       # of the arena; the last one
+
+    def __get__(self, owner, kind=None): return self if owner is None else MethodType(self, owner)
 
 # %% ../nbs/37a_recorded_steps.ipynb #5909d84f
 def call(self, *args, **kw):

@@ -90,7 +90,8 @@ class Surroundings:
         if id(v) in self.seen: return
         self.seen.add(id(v))
         self.held.append(v)     # or another thing might get its id
-        if type(v) is Tensor:
+        if getattr(type(v), 'is_recorded', False): self.look(v.__wrapped__)      # not its counts
+        elif type(v) is Tensor:
             self.tensors.append(v)
             if v.node is not None and v.node.op is None: self.leaves.append(v)
         elif isinstance(v, np.ndarray): self.array(v, free)

@@ -19,8 +19,8 @@ from .nn.module import _calls as layers_at_work
 from .ops.construction import bits64, next_seed, process, seed_source
 from .tensor import Tensor
 
-__all__ = ['Draw', 'Given', 'drawn_again', 'mark_draws', 'Trace', 'Traced', 'Ref', 'Call', 'Buffer', 'NotReplayable',
-           'untraced', 'root_of', 'same_bits', 'Bail', 'tracing', 'fits_shapes']
+__all__ = ['Draw', 'Given', 'drawn_again', 'mark_draws', 'forget_values', 'Trace', 'Traced', 'Ref', 'Call', 'Buffer',
+           'NotReplayable', 'untraced', 'root_of', 'same_bits', 'Bail', 'tracing', 'fits_shapes']
 
 _lock = threading.RLock()
 _now, _thread = None, None      # the trace that runs, and on which thread
@@ -519,6 +519,14 @@ class Trace(Watcher):
         self.bind()
         self.leave_alone()
         _lock.release()
+
+
+def forget_values(trace):
+    "Let go of what the calls made: a plan has memory of its own."
+    for b in trace.buffers:
+        if b.kind in ('made', 'grad'): b.root = None
+    trace.by_root = {id(b.root): b for b in trace.buffers if b.root is not None}
+    trace.untouched, trace.leaves = {}, dict.fromkeys(trace.leaves)
 
 
 def _compiled(fast, ready, outs, inplace):

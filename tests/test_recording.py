@@ -740,6 +740,7 @@ def test_a_plan_inside_a_run_that_is_written_down():
         x = np.array([2. + i, 1.], 'f4')
         outer(fl.Tensor(x, 'd'))
         assert np.allclose(w.data, before - np.float32(.1) * x)
+    assert outer.replays
 
 
 def test_two_threads_at_one_step():
@@ -791,3 +792,60 @@ def test_an_object_that_is_another_one_each_time():
         x = fl.Tensor([1. + i], 'a')
         assert step().item() == 2. * (1 + i)
     assert 'give' in step.why and not step.replays
+
+
+# ---- how it is used
+
+def test_above_a_method():
+    class Trainer:
+        def __init__(self, v): self.w, self.lr = fl.param([v], 'a'), .5
+        @record
+        def step(self, x):
+            self.w.zero_grad()
+            (self.w * x).sum().backward()
+            sgd([self.w], self.lr)
+            return self.w.detach() * 1.
+    one, two = Trainer(0.), Trainer(10.)
+    for i in range(8): assert one.step(X2.narrow('d', 0, 1).rename('a')).item() == -1.5 * (i + 1)
+    assert two.step(X2.narrow('d', 0, 1).rename('a')).item() == 8.5 and Trainer.step.replays >= 4
+    one.lr = 1.
+    assert one.step(X2.narrow('d', 0, 1).rename('a')).item() == -15.
+
+
+def test_two_losses_in_one_step():
+    "Two ways back add up in the parameters."
+    def make(kind):
+        ps, _ = mlp(kind)
+        def step(x, y):
+            for p in ps: p.zero_grad()
+            hidden = (x.dot(ps[0], 'feat') + ps[1]).tanh()
+            (hidden * hidden).mean().backward()
+            loss = (((x.dot(ps[0], 'feat') + ps[1]).relu()).dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+            loss.backward()
+            sgd(ps)
+            return loss
+        return ps, step
+    alongside(make, mlp_batch)
+
+
+def test_a_gradient_that_is_no_number_is_refused_as_ever():
+    (ps, ours, opt), (qs, step, other) = [model_step(lambda m: fl.optim.AdamW(m, lr=.01), clip=False) for _ in range(2)]
+    ours, rng = record(ours), np.random.default_rng(1)
+    for _ in range(6):
+        args = mlp_batch(rng)
+        ours(*args), step(*args)
+    x, y = mlp_batch(rng)
+    x.data[0, 0] = np.nan
+    for f in (ours, step):
+        with pytest.raises(fl.NonFiniteValue): f(x, y)
+    for p, q in zip(ps, qs): assert bits(p) == bits(q)
+    args = mlp_batch(rng)
+    assert bits(ours(*args)[0]) == bits(step(*args)[0]) and ours.replays >= 3
+    for p, q in zip(ps, qs): assert bits(p) == bits(q) and bits(p.grad) == bits(q.grad)
+
+
+def test_what_a_run_made_is_let_go():
+    ps, _, step, rng = recorded_mlp(hidden=64)
+    warm(step, lambda: mlp_batch(rng))
+    assert step.plan and all(b.root is None for b in step.plan.buffers if b.kind == 'made')
+    assert step.timeline().svg
