@@ -23,7 +23,7 @@ __all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical
            'leading', 'agrees', 'matches', 'like', 'same_axes', 'rows', 'broadcasts', 'additive', 'vector',
            'constant', 'together', 'made_of', 'meets', 'joins', 'writable', 'positions', 'whole', 'two', 'count',
            'number', 'one_of', 'flag', 'mixed', 'not_real', 'not_numeric', 'not_for',
-           'is_whole', 'no_gradient', 'size_clash']
+           'is_whole', 'is_number', 'look_at', 'no_gradient', 'size_clash']
 
 
 class Check:
@@ -704,6 +704,18 @@ def is_whole(v):
     if isinstance(v, (bool, np.bool_, Tensor)): return False
     try: return operator.index(v) is not None
     except TypeError: return False      # classes and arrays have the method too
+
+
+def is_number(v):
+    "Whether `v` is a number of Python or NumPy; True and False are not."
+    return isinstance(v, (int, float, np.number)) and not isinstance(v, bool)
+
+
+def look_at(needs, given):
+    "Look at the options of something that is made, a layer say, with declared checks: at those of them that it has."
+    for need in needs:
+        for n in need.names:
+            if given.get(n) is not None: need.say(n, given)
 
 
 class whole(Check):

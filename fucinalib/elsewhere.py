@@ -2,6 +2,7 @@
 
 A name that is in no table gets the nearest spelling there is, if it is near enough to be meant.
 """
+import inspect
 from difflib import get_close_matches
 import numpy as np
 from .errors import DTypeError, InvalidShape, NoFirstAxis, OptionError, UnknownName, brief, fault
@@ -345,7 +346,9 @@ def of_module(name, known, methods=()):
 
 def of_package(package, name, known, ways):
     """The error for a name that a package of the library has not: what there is for one that other
-    libraries have (`ways`), else the nearest spelling."""
+    libraries have (`ways`), else the nearest spelling. Of a dict, `known`, modules are left out."""
+    if name.startswith('__'): return AttributeError(name)      # Python asks for those
+    if isinstance(known, dict): known = [n for n, v in known.items() if not inspect.ismodule(v)]
     known = [n for n in known if not n.startswith('_')]
     help = ways.get(name) or _of_either(name, known, f'did you mean {package}.{{}}?')
     return fault(UnknownName, f'{package} has no {name!r}', help=help or f'there is: {" ".join(sorted(known))}')

@@ -11,10 +11,9 @@ __all__ = ['Generation', 'z_scores', 'centered_ranks', 'noise_for', 'learners_of
 from collections import namedtuple
 import numpy as np
 from .autograd import no_grad
-from .checks import flag, number, one_of, whole
+from .checks import flag, look_at, number, one_of, whole
 from .elsewhere import of_package
 from .errors import DTypeError, NonFiniteValue, OptionError, fault, named
-from .nn.images import look_at
 from .nn.module import Module
 from .ops.construction import at, normal
 from .tensor import Tensor, wrap
@@ -173,4 +172,6 @@ class Evolution(Resumable):
 # %% ../nbs/36_evolution.ipynb #bbf3dce4
 _ELSEWHERE = dict.fromkeys('ES OpenES CMAES CMA EvolutionStrategy'.split(), 'Evolution(model)')
 
-def __getattr__(name): raise of_package('fl.evolution', name, globals(), _ELSEWHERE)
+_PUBLIC = 'Evolution Generation centered_ranks z_scores'.split()
+
+def __getattr__(name): raise of_package('fl.evolution', name, _PUBLIC, _ELSEWHERE)

@@ -157,6 +157,5 @@ class Classifier(Voters):
 
 # %% ../nbs/35_neighbours.ipynb #9a06ee99
 def __getattr__(name):
-    if name.startswith('__'): raise AttributeError(name)
     there = dict(KNeighborsClassifier='fl.knn.Classifier(k=5)', NearestNeighbors='fl.knn.nearest_rows')
     raise of_package('fl.knn', name, ['Classifier', 'nearest_rows'], there)

@@ -11,10 +11,9 @@ __all__ = ['WHERE', 'Adapter', 'Mergeable', 'thin', 'LoRA', 'linear_layers', 'pu
 from fnmatch import fnmatchcase
 from math import prod
 from .autograd import no_grad
-from .checks import number, whole
+from .checks import look_at, number, whole
 from .elsewhere import of_package
 from .errors import OptionError, did_you_mean, fault, named
-from .nn.images import look_at
 from .nn.layers import Dropout, Linear
 from .nn.merging import can_take, check_kept_weight, check_merge, checksum
 from .nn.mismatch import mismatch
@@ -199,4 +198,6 @@ _ELSEWHERE = dict(LoraConfig="LoRA(layer, rank=8, alpha=16.)",
                   get_peft_model="add_lora(model, '*.q *.v')",
                   merge_and_unload='merge_lora(model), then drop_lora(model)')
 
-def __getattr__(name): raise of_package('fl.lora', name, globals(), _ELSEWHERE)
+_PUBLIC = 'LoRA add_lora drop_lora load_lora lora_state merge_lora unmerge_lora'.split()
+
+def __getattr__(name): raise of_package('fl.lora', name, _PUBLIC, _ELSEWHERE)

@@ -209,3 +209,15 @@ def test_an_axis_is_no_attribute():
     found = [eval(f'x{call}', dict(x=x)) for call in re.findall(r"x(\.\w+\([^)]*\))", str(e.value))]
     assert found[0] == 2 and [t.tolist() for t in found[1:]] == [[1, 2], [4, 6]]
     assert not hasattr(x, 'row')
+
+
+@pytest.mark.parametrize('name', 'nn optim data train lora evolution knn'.split())
+def test_a_package_lists_what_it_is_for(name):
+    "Of a name that is like no other: what is there to be used, no mechanism; Python's own questions get its answer."
+    part = getattr(fl, name)
+    with pytest.raises(fl.UnknownName, match=f'fl.{name} has no') as e: part.qqqqqqqq
+    words = str(e.value).partition('there is: ')[2].split()
+    assert words and all(callable(getattr(part, w)) for w in words if w != 'init'), words
+    assert not {'np', 'wrap', 'named', 'fault', 'of_package'} & {*words}
+    with pytest.raises(AttributeError) as e: part.__no_such__
+    assert type(e.value) is AttributeError

@@ -3,6 +3,7 @@
 Chapter 32 tells the rule; here is how the values come in, and the words for what is refused."""
 from keyword import iskeyword
 import numpy as np
+from ..checks import is_whole
 from ..errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape, NonFiniteValue, OptionError,
                       ShapeMismatch, TagError, UnknownName, brief, did_you_mean, fault)
 from ..tags import axis_of, parse
@@ -134,7 +135,7 @@ def check_row(made, names):
 
 def count_aside(test, n):
     "How many of n rows a split keeps aside, from a share of them or a count. OptionError, EmptySelection."
-    whole = isinstance(test, (int, np.integer)) and not isinstance(test, bool)
+    whole = is_whole(test)
     if not whole and not (isinstance(test, (float, np.floating)) and 0 < test < 1):
         raise fault(OptionError, f'test is {test!r}', help='a share between 0 and 1, test=.2, or a number of rows')
     k = int(test) if whole else int(test * n + .5)

@@ -30,7 +30,9 @@ from ..tensor import Tensor
 
 # %% ../../nbs/32_data.ipynb #0a4e95d1
 @lru_cache(None)
-def row_type(*names): return namedtuple('Row', names)
+def row_type(*names):
+    "The type of a row with these columns."
+    return namedtuple('Row', names)
 
 class Rows:
     "Columns of as many rows each: how rows are counted, chosen and shown."

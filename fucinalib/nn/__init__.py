@@ -1,5 +1,5 @@
 """Layers: what holds tensors and computes with them."""
-from ..elsewhere import LAYER_NAMES, of_package
+from ..elsewhere import LAYER_NAMES as _LAYER_NAMES, of_package as _of_package
 from . import init
 from .attention import FeedForward, KVCache, MultiHeadAttention, TransformerBlock
 from .foreign import from_torch, to_torch
@@ -11,9 +11,5 @@ from .module import Module, at_step, derived, layer_path, summary
 from .norms import GroupNorm, LayerNorm, RMSNorm
 from .rnn import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell
 
-_TOLD = {'LAYER_NAMES', 'of_package'}
 
-
-def __getattr__(name):
-    if name.startswith('__'): raise AttributeError(name)
-    raise of_package('fl.nn', name, [n for n in globals() if n not in _TOLD], LAYER_NAMES)
+def __getattr__(name): raise _of_package('fl.nn', name, globals() | dict(init='a module that is used'), _LAYER_NAMES)

@@ -1,5 +1,6 @@
 """How a layer is told its axes: names with sizes, 'embed=64' or 'head=4 d=16', as samples and reprs write them."""
 from ..arguments import as_whole
+from ..checks import is_whole
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, brief, fault
 from ..tags import parse, unused
 from ..tensor import Tensor
@@ -30,10 +31,9 @@ def _size_of(name, n):
 
 def _bare(axes, rest):
     "The error for sizes without names, and for what is neither."
-    whole = lambda n: isinstance(n, int) and not isinstance(n, bool)
-    if not whole(axes):
+    if not is_whole(axes):
         return fault(OptionError, f'{brief(axes)} is no axis', help="a name and a size: {op}('embed=64', ...)")
-    call = f"'feature={axes}', 'out={rest}'" if whole(rest) else f"'feature={axes}', ..."
+    call = f"'feature={axes}', 'out={rest}'" if is_whole(rest) else f"'feature={axes}', ..."
     return fault(TagError, f'{axes} is no axis, which has a name and a size', help=f'{{op}}({call})')
 
 

@@ -10,6 +10,7 @@ __all__ = ['ReLU', 'LeakyReLU', 'ELU', 'GELU', 'QuickGELU', 'SiLU', 'Softplus', 
 # %% ../../nbs/30b_layers.ipynb #6a48f6c6
 from inspect import signature
 from ..arguments import say_sizes
+from ..checks import is_number
 from ..errors import InvalidShape, OptionError, ShapeMismatch, TagError, brief, fault, named
 from .axes import check_axes, inner_names, one_axis, read_axes
 from .init import first_values, glorot_normal, normal
@@ -91,7 +92,7 @@ class Dropout(Module):
     "While training, zero each number with probability p and divide the rest by 1 - p; in use, nothing."
     @named
     def __init__(self, p=.5):     # share that is dropped, 0 <= p < 1
-        if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or not 0 <= p < 1:
+        if not is_number(p) or not 0 <= p < 1:
             raise fault(InvalidShape, f'p is {brief(p)}', help='a share below 1: Dropout(0.1)')
         self.p = float(p)
 

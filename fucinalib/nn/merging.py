@@ -7,7 +7,9 @@ from ..tensor import Tensor
 __all__ = ['can_take', 'checksum', 'check_kept_weight', 'check_merge']
 
 
-def checksum(t): return crc32(t.data.tobytes())
+def checksum(t):
+    "A number that changes with the values of t."
+    return crc32(t.data.tobytes())
 
 
 def can_take(w):

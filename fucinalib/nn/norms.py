@@ -6,10 +6,10 @@
 __all__ = ['apply_affine', 'moments_apart', 'LayerNorm', 'RMSNorm', 'GroupNorm', 'group_moments']
 
 # %% ../../nbs/30d_norm_layers.ipynb #21b5fa2b
-from ..checks import flag, number, whole
+from ..checks import flag, look_at, number, whole
 from ..errors import ShapeMismatch, fault, named
 from .axes import check_axes, one_axis, read_axes
-from .images import Told, learn_affine, look_at, spec_text
+from .images import Told, learn_affine, spec_text
 from ..tags import locate, parse, unused
 
 # %% ../../nbs/30d_norm_layers.ipynb #0ffae5b7

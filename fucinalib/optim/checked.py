@@ -1,11 +1,12 @@
 """What an optimizer checks of what it is given: parameters, options, gradients, a state. Chapter 31 tells why."""
 import math, warnings
 import numpy as np
+from ..checks import is_number
 from ..errors import (GradError, NoGradientGraph, NonFiniteValue, OptionError, ShapeMismatch, UnknownName, brief,
                       did_you_mean, fault)
 from ..tensor import Tensor
 
-__all__ = ['Group', 'option', 'is_number', 'positive', 'within', 'check_word', 'check_options', 'check_schedule',
+__all__ = ['Group', 'option', 'positive', 'within', 'check_word', 'check_options', 'check_schedule',
            'check_leaf', 'check_apart', 'check_gradients',
            'refuse_norm', 'check_entries', 'changed_since', 'no_update', 'no_such']
 
@@ -59,9 +60,6 @@ def _read_pair(name, value, like):
     raise fault(OptionError, f'has {name} = {brief(value)}', help=f'{len(like)} numbers, as {name}={like!r}')
 
 
-def is_number(v): return isinstance(v, (int, float, np.number)) and not isinstance(v, bool)
-
-
 def within(name, value, low, high=math.inf):
     "A number from `low` to `high`, or an OptionError."
     if is_number(value) and low <= value <= high: return value
@@ -75,6 +73,7 @@ def check_word(name, value, words):
 
 
 def positive(name, value):
+    "A number above 0 as a float, or an OptionError."
     if is_number(value) and value > 0: return float(value)
     raise fault(OptionError, f'has {name} = {brief(value)}', help=f'a number above 0, as {name}=1.0')
 
@@ -99,6 +98,7 @@ def check_schedule(opt, curve):
 
 # ---- parameters
 def no_list(params):
+    "The error for what is neither a model nor a list of parameters."
     if isinstance(params, Tensor): return fault(OptionError, 'takes a list of parameters', params=params, help='[w]')
     return fault(OptionError, 'takes a model or a list of parameters', params=params,
                  help='model, or model.parameters() with its brackets')
@@ -130,11 +130,13 @@ def check_apart(every):
 
 
 def changed_since(name, tensor):
+    "The error for a parameter that is no longer as the optimizer met it."
     return fault(ShapeMismatch, f'{name} has other sizes or numbers than when the optimizer was made',
                  **{name: tensor}, help='make a new optimizer of the changed model')
 
 
 def no_update(opt):
+    "The error for a kind of optimizer that does not say how it moves."
     return fault(OptionError, f'{type(opt).__name__} has no update',
                  help='def update(self, w, g, memory, group, steps): ...')
 

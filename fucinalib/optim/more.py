@@ -105,7 +105,9 @@ def projection(slot, number, group):
     return made[1]
 
 # %% ../../nbs/31b_more_optimizers.ipynb #a1123b27
-def shadow(g, p): return g @ p.T if len(g) >= g.shape[1] else p @ g
+def shadow(g, p):
+    "The gradient g in the few directions of p."
+    return g @ p.T if len(g) >= g.shape[1] else p @ g
 
 def longer_by(adam, low, axis):
     "How much longer a step of Adam is than the shadow, along `axis`, or as a whole."

@@ -194,6 +194,7 @@ Optimizer.zero_grad = zero_grad
 
 # %% ../../nbs/31_optimizers.ipynb #8a0d9616
 def shown(self):
+    "Kind, options and size of an optimizer."
     values = lambda name: ' | '.join(dict.fromkeys(repr(g[name]) for g in self.groups))
     options = ', '.join(f'{name}={values(name)}' for name in self.groups[0])
     n = sum(s.size for s in self.slots)
@@ -211,6 +212,7 @@ def get_lr(self):
     raise fault(OptionError, f'lr of groups that have {rates}', help="opt.groups[0]['lr']")
 
 def set_lr(self, lr):
+    "One rate for all groups."
     for g in self.groups: g['lr'] = lr
 
 Optimizer.lr = property(get_lr, set_lr, doc=get_lr.__doc__)
@@ -261,6 +263,7 @@ class SGD(Fused):
 
 # %% ../../nbs/31_optimizers.ipynb #12b61359
 def row(self, g, steps):
+    "What the kernel is told of a tensor with the options g in its step number `steps`."
     mu, fresh = g['momentum'], 1. if steps == 1 else 1 - g['dampening']
     return g['lr'], g['weight_decay'], mu, fresh if mu else 0., mu if g['nesterov'] else 0.
 
@@ -268,6 +271,7 @@ SGD.row = row
 
 # %% ../../nbs/31_optimizers.ipynb #4c3e480d
 def move_sgd(self, lane, slots, values, grads):
+    "Move all parameters of one number type."
     heavy = any(s.group['momentum'] for s in slots)
     velocity = lane.memory('velocity') if heavy else np.zeros(1, lane.dtype)
     work, table = self.plan(lane, slots)
@@ -293,6 +297,7 @@ class Adam(Fused):
 
 # %% ../../nbs/31_optimizers.ipynb #c0647358
 def row_of_adam(self, g, steps):
+    "What the kernel is told of a tensor: factors of the weight, the gradient and the memories."
     (b1, b2), lr, decay = g['betas'], g['lr'], g['weight_decay']
     keep, coupled = (1 - lr * decay, 0.) if self.decoupled else (1., decay)
     size, inv = lr / (1 - b1**steps), 1 / math.sqrt(1 - b2**steps)
@@ -302,6 +307,7 @@ Adam.row = row_of_adam
 
 # %% ../../nbs/31_optimizers.ipynb #faa1aab4
 def move_adam(self, lane, slots, values, grads):
+    "Move all parameters of one number type."
     first, second, (work, table) = lane.memory('first'), lane.memory('second'), self.plan(lane, slots)
     kernels.adam_(first, second, values, grads, work, table)
     return work

@@ -24,6 +24,4 @@ _ELSEWHERE = dict(
     BestModel='fl.train.KeepBest()', SaveBest='fl.train.KeepBest()', evaluate='learner.evaluate(batches)')
 
 
-def __getattr__(name):
-    if name.startswith('__'): raise AttributeError(name)
-    raise _of_package('fl.train', name, globals(), _ELSEWHERE)
+def __getattr__(name): raise _of_package('fl.train', name, globals(), _ELSEWHERE)

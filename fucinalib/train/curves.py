@@ -18,7 +18,9 @@ def spark(values, most=24):
     return ''.join(BLOCKS[round((v - low) / (high - low) * 7) if high > low else 3] for v in values)
 
 
-def short_number(v): return f'{v:.4g}' if isinstance(v, float) else str(v)
+def short_number(v):
+    "A number in a few digits."
+    return f'{v:.4g}' if isinstance(v, float) else str(v)
 
 
 class History(list):

@@ -72,6 +72,7 @@ class Live:
 
 
 def start_display():
+    "A place in the notebook whose picture can be replaced."
     from IPython.display import display
     return display(Live(''), display_id=True)
 

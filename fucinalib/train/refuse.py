@@ -1,6 +1,7 @@
 """What a training loop says when it cannot go on."""
 import math
 from functools import wraps
+from ..checks import is_number
 from ..errors import (BackwardAlreadyRun, CheckpointError, EmptySelection, FucinaError, InvalidShape, NonFiniteValue,
                       OptionError, brief, did_you_mean, fault)
 from ..tensor import Tensor
@@ -39,7 +40,7 @@ def check_choices(accumulate, clip, seed, schedule, ema, callbacks):
     "The error for an option of a Learner that cannot be."
     check_whole('accumulate', accumulate, 1)
     check_whole('seed', seed, 0)
-    if clip is not None and (isinstance(clip, bool) or not isinstance(clip, (int, float)) or not clip > 0):
+    if clip is not None and not (is_number(clip) and clip > 0):
         raise fault(OptionError, f'clip is {brief(clip)}', help='a length above 0: clip=1.0')
     if schedule is not None and not callable(schedule) and not hasattr(schedule, 'step'):
         raise fault(OptionError, f'schedule is {brief(schedule)}',
@@ -112,6 +113,7 @@ def check_watch(name, row):
 
 
 def check_whole(name, value, least):
+    "OptionError unless `value` is an int of Python: it goes into states, which are JSON."
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise fault(OptionError, f'{name} is {brief(value)}', help=f'a whole number from {least} on')
 

@@ -1,4 +1,6 @@
 """What a model that trains itself says when it is put together or asked in a way that cannot work."""
+from ..arguments import say_sizes
+from ..checks import is_whole
 from ..errors import CheckpointError, FucinaError, OptionError, ShapeMismatch, TagError, brief, did_you_mean, fault
 
 __all__ = ['check_made', 'no_axis', 'no_word', 'no_picture', 'in_layer', 'no_class_axis', 'other_sizes', 'other_rows',
@@ -8,20 +10,24 @@ __all__ = ['check_made', 'no_axis', 'no_word', 'no_picture', 'in_layer', 'no_cla
 def check_made(kind, makes):
     "The error if the axis that a layer makes has no name."
     if isinstance(makes, str) and '=' in makes: return
-    number = makes if isinstance(makes, int) and not isinstance(makes, bool) else 64
+    number = makes if is_whole(makes) else 64
     raise fault(OptionError, f'{kind} makes an axis with a name, not {brief(makes)}', help=f"{kind}('hidden={number}')")
 
 
 def no_word(given, known):
+    "The error for a word that stands for no layer."
     return fault(OptionError, f'there is no layer {brief(given)}', help=did_you_mean(given, known, 'words for layers'))
 
 
-def no_axis(kind): return fault(TagError, f'{kind} takes the last axis of what comes in, and there is none',
-                                help="compile('feature=4', ...) says what a sample is")
+def no_axis(kind):
+    "The error for a layer that gets a single number."
+    return fault(TagError, f'{kind} takes the last axis of what comes in, and there is none',
+                 help="compile('feature=4', ...) says what a sample is")
 
 
 def no_picture(kind, sizes):
-    there = ' '.join(f'{t}={n}' for t, n in sizes.items()) or 'a single number'
+    "The error for a layer of pictures that gets none."
+    there = say_sizes(sizes) or 'a single number'
     return fault(ShapeMismatch, f'{kind} takes pictures, three axes as h w channel, and gets {there}',
                  help="it stands before 'flatten' and Dense; compile says h=28 w=28 channel=1")
 
@@ -35,17 +41,20 @@ def in_layer(error, i, plan):
 
 
 def no_class_axis(scores, labels):
+    "The error for labels that do not lack one axis of the scores."
     return fault(TagError, 'which axis of the scores holds the classes?', scores=scores, labels=labels,
                  help='labels have every axis of the scores but that one')
 
 
 def other_sizes(what, shape, axes):
-    want = ' '.join(f'{t}={n}' for t, n in axes.items()) or 'a number'
+    "The error for arrays that are not rows of what compile was told."
+    want = say_sizes(axes) or 'a number'
     return fault(ShapeMismatch, f'{what} of shape {shape} are no rows of {want}',
                  help=f'{what} has the shape (rows, {", ".join(map(str, axes.values()))}), or is such a tensor')
 
 
 def other_rows(x, y):
+    "The error for inputs and targets that are not as many."
     return fault(ShapeMismatch, 'inputs and targets have different numbers of rows', x=x, y=y,
                  help='row i of y is what row i of x should give')
 
@@ -79,4 +88,5 @@ TWIN = 'add and compile the layers it was saved with, then load'
 
 
 def not_read(path, why):
+    "The error for a file that holds no model."
     return fault(CheckpointError, f'{str(path)!r} is no saved model: {why}', help='model.save(path) writes one')

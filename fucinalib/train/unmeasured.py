@@ -1,5 +1,6 @@
 """What cannot be measured, and why."""
 import numpy as np
+from ..checks import is_whole
 from ..errors import EmptySelection, IndexOutOfBounds, OptionError, ShapeMismatch, brief, did_you_mean, fault
 
 __all__ = ['check_average', 'check_classes', 'check_pair', 'check_two', 'check_counted']
@@ -7,7 +8,7 @@ __all__ = ['check_average', 'check_classes', 'check_pair', 'check_two', 'check_c
 
 def check_classes(classes):
     "The error unless there are two classes or more, of different names."
-    if isinstance(classes, (int, np.integer)) and not isinstance(classes, bool): names = range(classes)
+    if is_whole(classes): names = range(classes)
     elif isinstance(classes, (list, tuple)): names = classes
     else: raise fault(OptionError, f'classes is {brief(classes)}', help="how many, or their names: ['cat', 'dog']")
     if len(names) < 2: raise fault(OptionError, f'of {len(names)} classes', help='at least two')

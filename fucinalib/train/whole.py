@@ -145,7 +145,9 @@ def clear_leftovers(directory, named):
         if OURS.fullmatch(p.name) and p.name not in named: drop(p)
 
 
-def names_in(said): return {f['name'] for f in said['files'].values()} if said else set()
+def names_in(said):
+    "The files that a marker names."
+    return {f['name'] for f in said['files'].values()} if said else set()
 
 
 def replace_set(directory,  # made if it is not there
