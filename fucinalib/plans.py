@@ -399,7 +399,8 @@ def make_calls(entries):
 # %% ../nbs/37_plans.ipynb #05006956
 def replay(plan, given):
     "The step again, on the arrays `given`."
-    if plan.counts is not None and [*map(sys.getrefcount, plan.bound)] != plan.counts: plan.renew()
+    held = map(operator.gt, map(sys.getrefcount, plan.bound), plan.counts or ())
+    if any(held): plan.renew()
     plan.load(given)
     threads.enter()
     make_calls(plan.entries)

@@ -849,3 +849,24 @@ def test_what_a_run_made_is_let_go():
     warm(step, lambda: mlp_batch(rng))
     assert step.plan and all(b.root is None for b in step.plan.buffers if b.kind == 'made')
     assert step.timeline().svg
+
+
+def test_gradients_that_are_forgotten_between_steps():
+    "zero_grad outside of the step: the memory stays the plan's."
+    def make(kind):
+        ps, _ = mlp(kind)
+        def step(x, y):
+            loss = ((x.dot(ps[0], 'feat') + ps[1]).relu().dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+            loss.backward()
+            sgd(ps)
+            return loss
+        return ps, step
+    (ps, ours), (qs, step), rng = make('f4'), make('f4'), np.random.default_rng(1)
+    ours, made = record(ours), []
+    for _ in range(9):
+        args = mlp_batch(rng)
+        for p in ps + qs: p.zero_grad()
+        assert bits(ours(*args)) == bits(step(*args))
+        for p, q in zip(ps, qs): assert bits(p) == bits(q) and bits(p.grad) == bits(q.grad)
+        made.append(ours.plan and ours.plan.entries)
+    assert ours.replays == 5 and made[-1] is made[-3]
