@@ -20,7 +20,8 @@ from .kernels import current_backend, get_num_threads
 from .plans import Run, StepPlan, Timeline, difference, make_calls, same_value
 from .surroundings import Surroundings, is_input, parts_in, sign, stands_at
 from .tensor import Tensor
-from .tracing import Bail, Given, NotReplayable, fits_shapes, root_of, same_bits, tracing, untraced
+from .tracing import Bail, Given, NotReplayable, fits_shapes, root_of
+from .tracing import same_bits, tracing, untraced
 
 # %% ../nbs/37a_recorded_steps.ipynb #afdc4b67
 class Beside(Watcher):
@@ -186,6 +187,7 @@ def call(self, *args, **kw):
     try: return (self.replay if case.serves(given) else self.learn)(case, given, args, kw)
     finally: self.lock.release()
 
+# %% ../nbs/37a_recorded_steps.ipynb #d97e54bb
 def run(self, args, kw):
     self.runs += 1
     return self.step(*args, **kw)
