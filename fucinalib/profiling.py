@@ -13,6 +13,7 @@ from .errors import OptionError, brief, fault
 from .graph import clocked, duration, volume
 from .hooks import Watcher
 from .nn.module import layer_path
+from .show import aligned
 from .tensor import Tensor
 
 # %% ../nbs/37b_profile.ipynb #14a0569b
@@ -46,6 +47,7 @@ class Clock(Watcher):
 
 # %% ../nbs/37b_profile.ipynb #7f75f53c
 def around(self, o, run, args, kw):
+    "An operation of a tensor: its time and the bytes of its result."
     row = self.entry(o.name, layer_path())
     y = self.timed(row, run, args, kw)
     own = isinstance(y, Tensor) and y.data.base is None and not o.name.endswith('_')
@@ -53,11 +55,13 @@ def around(self, o, run, args, kw):
     return y
 
 def called(self, run, args, kw):
+    "A function with a name of its own, an optimizer's step say: its time."
     kind = type(args[0]).__name__ if args and hasattr(type(args[0]), run.__name__) else ''
     return self.timed(self.entry(f'{kind}.{run.__name__}'.strip('.'), ''), run, args, kw)
 
 # %% ../nbs/37b_profile.ipynb #412a434e
 def made(self, node):
+    "A node of the graph: its gradient rules are timed when they run."
     row = self.entry(node.op.name, layer_path())
     node.rules = weighed(clocked(node.rules, row.time), row)
 
@@ -114,11 +118,9 @@ Profile.cells = cells
 
 # %% ../nbs/37b_profile.ipynb #48cd4d3f
 def as_text(self):
-    rows = [HEAD, *self.cells()]
-    wide = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
-    lines = ['  '.join(v.ljust(w) if i < 2 else v.rjust(w) for i, (v, w) in enumerate(zip(row, wide)))
-             for row in rows]
-    return '\n'.join([f'{duration(self.seconds / self.runs)} a run', *[l.rstrip() for l in lines]])
+    "The table as text."
+    lines = aligned([HEAD, *self.cells()], left=2)
+    return '\n'.join([f'{duration(self.seconds / self.runs)} a run', *lines])
 
 Profile.__repr__ = as_text
 

@@ -25,6 +25,12 @@ COLD, WARM, BAD, INF = '#327cc2', '#c75715', '#d93f53', '#8567cb'     # below ze
 # ---- words
 def short(name): return name if len(name) <= 40 else name[:38] + '…'
 
+def aligned(rows, left=0):
+    "A table of texts as lines: the first `left` columns begin at the left, the others end at the right."
+    wide = [max(map(len, column)) for column in zip(*rows)]
+    return ['  '.join(s.ljust(w) if i < left else s.rjust(w) for i, (s, w) in enumerate(zip(r, wide))).rstrip()
+            for r in rows]
+
 def sizes(x): return ' '.join(f'{short(t)}={n}' for t, n in zip(x.tags, x.shape))
 
 def numeral(v, digits=4):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.errors import FileError, OptionError, UnknownName
-from fucinalib.examples import listed, run
+from fucinalib.examples import answers, listed, run
 
 SMALL = dict(      # name -> settings under which it runs in a moment
     balance='--generations 3 --steps 60',
@@ -160,3 +160,14 @@ def test_no_letter_sees_a_later_one():
     model = TinyGPT(Letters('abcdefgh'), width=8, heads=2, blocks=2, length=8, seed=0)
     a, b = (model(fl.Tensor(ids, 'seq')).numpy() for ids in ([0, 1, 2, 3], [0, 1, 7, 3]))
     assert np.array_equal(a[:2], b[:2]) and not np.array_equal(a[2:], b[2:])
+
+
+def test_asking_leaves_each_layer_in_its_mode():
+    "A part that was frozen in its ways stays so when the model was asked for its answers."
+    model = fl.nn.Sequential(fl.nn.Linear('feature=4', 'hidden=8', seed=0), fl.nn.Dropout(.5),
+                             fl.nn.Linear('hidden=8', 'class=3', seed=1))
+    model.train().modules()[2].eval()
+    before = [m.training for m in model.modules()]
+    first = answers(model, fl.ones('row feature', (5, 4)))
+    assert before == [m.training for m in model.modules()] and len(set(before)) == 2
+    assert (first == answers(model, fl.ones('row feature', (5, 4)))).all()

@@ -1,5 +1,5 @@
 """The loop that most examples share: a step for each batch of each epoch, and a count of right answers."""
-import fucinalib as fl
+from ..train.learner import measuring
 
 __all__ = ['train', 'answers', 'right']
 
@@ -29,11 +29,7 @@ def train(model,      # scores for each class along 'class'
 
 def answers(model, x):
     "The class with the largest score."
-    was = model.training
-    model.eval()
-    try:
-        with fl.no_grad(): return model(x).argmax('class').numpy()
-    finally: model.train(was)
+    with measuring(model): return model(x).argmax('class').numpy()
 
 
 def right(model, data):

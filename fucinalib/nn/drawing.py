@@ -1,7 +1,7 @@
 """How a module and its summary look in a notebook and in a terminal."""
 import html as _html
 from ..graph import volume
-from ..show import FAINT, STYLE, chip
+from ..show import FAINT, STYLE, aligned, chip
 
 __all__ = ['boxes', 'text_table', 'html_table']
 
@@ -45,9 +45,7 @@ def cells_of(summary):
 def text_table(summary):
     "A summary as text, numbers to the right."
     rows, total = cells_of(summary)
-    wide = [max(len(r[i]) for r in (HEAD, *rows)) for i in range(4)]
-    line = lambda r: '  '.join(s.ljust(w) if i < 2 else s.rjust(w) for i, (s, w) in enumerate(zip(r, wide))).rstrip()
-    return '\n'.join([line(HEAD), *map(line, rows), total])
+    return '\n'.join([*aligned([HEAD, *rows], left=2), total])
 
 
 def html_table(summary):

@@ -1,6 +1,7 @@
 """How a training went: a table of its epochs, a line of blocks in a terminal, curves in a notebook."""
 import math
 from html import escape
+from ..show import aligned
 
 __all__ = ['History', 'spark']
 
@@ -34,8 +35,7 @@ class History(list):
     def __repr__(self):
         names, rows = self.names(), evenly_chosen(self)
         cells = [names] + [[short_number(row[n]) if n in row else '' for n in names] for row in rows]
-        wide = [max(len(r[i]) for r in cells) for i in range(len(names))]
-        return '\n'.join('  '.join(f'{c:>{w}}' for c, w in zip(r, wide)).rstrip() for r in cells) or 'no epoch yet'
+        return '\n'.join(aligned(cells)) or 'no epoch yet'
 
     def _repr_html_(self):
         names = self.names()
