@@ -94,6 +94,7 @@ def follow(self):
 
 # %% ../nbs/37a_recorded_steps.ipynb #12cb5ea7
 def compare_results(self, y):
+    "Whether the plan gives, bit for bit, what the step gave."
     for mine, its in zip(parts_in(self.plan.give()), parts_in(y)):
         a, b = [v.data if isinstance(v, Tensor) else v for v in (mine, its)]
         arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
@@ -179,6 +180,7 @@ class Recorded:
 
 # %% ../nbs/37a_recorded_steps.ipynb #5909d84f
 def call(self, *args, **kw):
+    "The step: from its plan where there is one that serves, else run."
     if not self.runs or tracing() is not None: return self.run(args, kw)
     if self.sees is None or not self.sees.same(): self.look_around()
     case = self.find_case(args, kw)
@@ -189,6 +191,7 @@ def call(self, *args, **kw):
 
 # %% ../nbs/37a_recorded_steps.ipynb #d97e54bb
 def run(self, args, kw):
+    "The step itself."
     self.runs += 1
     return self.step(*args, **kw)
 

@@ -9,7 +9,9 @@ WORDS = ('', 'Fizz', 'Buzz', 'FizzBuzz')
 BITS = 10
 
 
-def label(n): return (n % 3 == 0) + 2 * (n % 5 == 0)
+def label(n):
+    "The class of a number: 0 the number itself, 1 Fizz, 2 Buzz, 3 FizzBuzz."
+    return (n % 3 == 0) + 2 * (n % 5 == 0)
 
 
 def encode(n):
@@ -20,11 +22,14 @@ def encode(n):
 
 
 def network(seed=0):
+    "Two layers; scores for the four classes."
     return nn.Sequential(nn.Linear('input=18', 'hidden=16', seed=seed), nn.ReLU(),
                          nn.Linear('hidden=16', 'class=4', seed=seed + 1))
 
 
-def data(numbers): return fl.data.Dataset(encode(numbers), label(np.asarray(numbers)), classes=WORDS)
+def data(numbers):
+    "A data set of these numbers."
+    return fl.data.Dataset(encode(numbers), label(np.asarray(numbers)), classes=WORDS)
 
 
 def say(model, n):

@@ -6,6 +6,7 @@ from ._settings import settings
 
 
 def network(seed=0):
+    "The model: scores for the three species."
     return nn.Sequential(nn.Linear('feature=4', 'hidden=12', seed=seed), nn.Tanh(),
                          nn.Linear('hidden=12', 'class=3', seed=seed + 1))
 

@@ -49,7 +49,9 @@ def rule(kind):
     def enter(fn): RULES[kind] = fn; return fn
     return enter
 
-def as_it_stands(name, t): return Piece(name, tuple([(a,) for a in t.tags]))
+def as_it_stands(name, t):
+    "A tensor that torch has under this name with its axes in our order."
+    return Piece(name, tuple([(a,) for a in t.tags]))
 
 # %% ../../nbs/34a_foreign_weights.ipynb #87f0b472
 @rule(Linear)
@@ -116,7 +118,9 @@ def told_by_layers(model, state, names):
         keys, paths = keys | mine.keys(), [*paths, path]
     return found, keys, paths
 
-def beneath(path, start): return not start or path == start or path.startswith(f'{start}.')
+def beneath(path, start):
+    "Whether a path is that of a part, or of something in it."
+    return not start or path == start or path.startswith(f'{start}.')
 
 # %% ../../nbs/34a_foreign_weights.ipynb #a2698c5a
 def sort_out(pieces, state):

@@ -38,7 +38,10 @@ def parts_of(value, path=''):
         for k, v in value.items(): yield from parts_of(v, f'{path}.{k}')
 
 # %% ../../nbs/30_modules.ipynb #2fb04b07
-def is_result(v): return isinstance(v, Tensor) and v.node is not None and v.node.op is not None
+def is_result(v):
+    "Whether v is a tensor that an operation made, in a graph."
+    return isinstance(v, Tensor) and v.node is not None and v.node.op is not None
+
 def _join(path, name): return f'{path}.{name}' if path else name
 
 # %% ../../nbs/30_modules.ipynb #36b224d6
