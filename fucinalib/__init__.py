@@ -40,6 +40,9 @@ _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='ex
 _PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora'}      # packages of the third part, likewise
 
 
+def __dir__(): return sorted({*globals(), *_LATER, *_PARTS})
+
+
 def __getattr__(name):
     if name in _LATER: return getattr(_import(f'{__name__}.{_LATER[name]}'), name)
     if name in _PARTS:

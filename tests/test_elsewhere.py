@@ -1,5 +1,6 @@
 """Names that people bring from torch, NumPy, JAX and Keras: each is told the true way here, and
 no wild guess is made."""
+import subprocess, sys
 import re
 import numpy as np
 import pytest
@@ -221,3 +222,9 @@ def test_a_package_lists_what_it_is_for(name):
     assert not {'np', 'wrap', 'named', 'fault', 'of_package'} & {*words}
     with pytest.raises(AttributeError) as e: part.__no_such__
     assert type(e.value) is AttributeError
+
+
+def test_dir_lists_what_is_imported_later():
+    "Layers, optimizers and the rest are seen before anybody touched them."
+    seen = subprocess.run([sys.executable, '-c', 'import fucinalib as fl; print(*dir(fl))'], capture_output=True, text=True)
+    assert {'nn', 'optim', 'data', 'train', 'record', 'summary', 'softmax', 'Tensor'} <= set(seen.stdout.split())
