@@ -1,7 +1,6 @@
 """Names that people bring from torch, NumPy, JAX and Keras: each is told the true way here, and
 no wild guess is made."""
-import subprocess, sys
-import re
+import re, subprocess, sys
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -226,5 +225,6 @@ def test_a_package_lists_what_it_is_for(name):
 
 def test_dir_lists_what_is_imported_later():
     "Layers, optimizers and the rest are seen before anybody touched them."
-    seen = subprocess.run([sys.executable, '-c', 'import fucinalib as fl; print(*dir(fl))'], capture_output=True, text=True)
+    ask = [sys.executable, '-c', 'import fucinalib as fl; print(*dir(fl))']
+    seen = subprocess.run(ask, capture_output=True, text=True)
     assert {'nn', 'optim', 'data', 'train', 'record', 'summary', 'softmax', 'Tensor'} <= set(seen.stdout.split())
