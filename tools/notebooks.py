@@ -8,7 +8,9 @@ python tools/notebooks.py execute [NOTEBOOK ...] run in Jupyter, keep the result
 
 A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a cell marked `#|
 timing` shows depends on the machine and the moment: whoever runs it sees it, and no file keeps
-it."""
+it. What one marked `#| varies` shows is what a model learned, in which the last bit of another
+processor, or another set of data, makes a difference: the file keeps it, and another may get
+something else."""
 import json, os, re, subprocess, sys, traceback
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
@@ -123,6 +125,9 @@ def wanted(cell):
     "Is this a code cell that is meant to run?"
     found = directives(cell)
     return cell['cell_type'] == 'code' and found.get('eval') != 'false' and not found.keys() & {'notest', 'slow'}
+
+
+def varies(cell): return cell['cell_type'] == 'code' and 'varies' in directives(cell)
 
 
 def timing(cell): return cell['cell_type'] == 'code' and 'timing' in directives(cell)
