@@ -393,3 +393,11 @@ def test_a_state_that_was_loaded_is_not_shared(tmp_path):
     two.load_state_dict(state)
     one.held['w'] -= 1
     assert state['w'].tolist() == [1, 2] and two.held['w'].tolist() == [1, 2]
+
+
+def test_weights_are_read_in_one_order():
+    "The library that reads them gives them in another order each time."
+    weights = {f'part{i}': np.full(2, i, 'f4') for i in range(20)}
+    for _ in range(5):
+        read = checkpoints.weights_from_bytes(checkpoints.weights_to_bytes(weights))
+        assert list(read) == sorted(weights)

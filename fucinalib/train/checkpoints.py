@@ -8,6 +8,7 @@ __all__ = ['weights_to_bytes', 'weights_from_bytes', 'save_weights', 'load_weigh
            'read_checkpoint', 'restore_checkpoint', 'Checkpoints', 'resume']
 
 # %% ../../nbs/33a_checkpoints.ipynb #5d4d518e
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 import numpy as np
@@ -40,10 +41,10 @@ def weights_to_bytes(weights,  # name -> array or tensor
 def weights_from_bytes(data,                   # what `weights_to_bytes` or another library made
                        name='these bytes',     # what to call them in an error
                       )->dict:
-    "Name -> array, for bytes in the format safetensors."
+    "Name -> array, for bytes in the format safetensors; in the order of the names."
     try:
         return {key: np.frombuffer(v['data'], _type_of(v['dtype'])).reshape(v['shape']).copy()
-                for key, v in deserialize(bytes(data))}
+                for key, v in sorted(deserialize(bytes(data)), key=itemgetter(0))}
     except (SafetensorError, TypeError, ValueError) as e:
         said = str(e).removeprefix('Error while deserializing: ')
         help = 'np.load reads it' if data[:4] == b'PK\3\4' else 'write it, or fetch it, again'
