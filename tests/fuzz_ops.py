@@ -473,7 +473,20 @@ def ein(o, *operands):
     def spell(tags): return ''.join(letters.setdefault(t, chr(97 + len(letters))) for t in tags)
     left = ','.join(spell(n.tags) for n in operands)
     tensors = [n.t if n.t.dtype.is_floating_point else n.t.long() for n in operands]
-    return T.einsum(f'{left}->{spell(o)}', *tensors)
+    y = T.einsum(f'{left}->{spell(o)}', *tensors)
+    return fused_or_not(y, lambda: unfused(o, operands))
+
+def fused_or_not(y, other):
+    """A product of two numbers beyond the type is inf where it is rounded before it is added, and inf - inf is NaN. A
+    kernel that fuses the two adds it as it is."""
+    if not Kind.shake or y.isfinite().all(): return y
+    return T.where(chance(y) > 0, y, other())
+
+def unfused(o, operands):
+    "Each product rounded before it is added."
+    tags = tuple(dict.fromkeys([t for n in operands for t in n.tags]))
+    y, gone = reduce(T.mul, [n.to(tags) for n in operands]), [i for i, t in enumerate(tags) if t not in o]
+    return N(y.sum(gone) if gone else y, tuple([t for t in tags if t in o])).to(tuple(o))
 
 def product(r, x, join=None):
     "A second operand that has an axis of x."
@@ -528,7 +541,11 @@ def by_position(r, x):
 row('dot', dotted, lambda o, x, w, *join: ein(o, x, w), 'fi', 2)
 row('add_dot', summed_onto, lambda o, x, a, w, *join: x.t + ein(o, a, w), 'f')
 row('einsum', einsum, lambda o, x, w, out: ein(o, x, w), 'fi')
-row('matmul', by_position, lambda o, x, y, out, transpose_b: T.matmul(x.t, y.t.mT if transpose_b else y.t))
+def by_matrices(o, x, y, out, transpose_b):
+    a, b = x.t, y.t.mT if transpose_b else y.t
+    return fused_or_not(a @ b, lambda: (a[..., None] * b[..., None, :, :]).sum(-2))
+
+row('matmul', by_position, by_matrices)
 
 
 # the same numbers, walked another way
