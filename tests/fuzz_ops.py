@@ -168,6 +168,7 @@ def unhook():
 def softmax(z, d=-1):
     z = z * 1 if Kind.shake else z
     p = T.softmax(z, d)
+    if Kind.shake: p = p * (1. - ((p < T.finfo(p.dtype).tiny) & (chance(p) > 0)))    # kernels have no smaller numbers
     return off_by(z, p, lambda g: p.detach() * (g + (p.detach() * g).sum(d, keepdim=True)))
 
 def log_softmax(z, d):

@@ -237,8 +237,10 @@ def _kept_arrays(o, sample, spoil=None, only=None):
         a = kept[spoil][1]
         try: a.flags.writeable = True
         except ValueError: return None
+        before = a.copy()
         a[...] = np.nan
     y.backward(np.linspace(1, 2, y.numel).reshape(y.shape))
+    if spoil is not None: a[...] = before       # it may be one that all calls share, as a table of angles
     return [t.grad if t.grad is None else t.grad.numpy().copy() for t in leaves], [n for n, _ in kept]
 
 # NaN is met here by a comparison, which says no to it as it did to the number

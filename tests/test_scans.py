@@ -149,3 +149,14 @@ def test_refusals():
     with pytest.raises(DTypeError): x.linear_recurrence('t', .5)
     with pytest.raises(DTypeError): C([[1, 2]], 't d').linear_recurrence('t', C(1))
     with pytest.raises(OptionError, match='no option'): x.linear_recurrence('t', C(1.), reverse=True)
+
+
+@pytest.mark.parametrize('backend', ['numpy', 'pythran'])
+def test_a_decay_that_meets_no_state_gets_no_gradient_whatever_arrives(backend, every_size):
+    "Without a first state the first factor multiplies nothing; with one of 0 it is calculus, 0 times NaN."
+    with fl.use_backend(backend):
+        x, decay = fl.param(np.ones((3, 2), 'f4'), 't d'), fl.param(np.ones((3, 2), 'f4'), 't d')
+        x.linear_recurrence('t', decay).backward(np.full((3, 2), np.nan, 'f4'))
+        assert (decay.grad.numpy()[0] == 0).all() and np.isnan(decay.grad.numpy()[1:]).all()
+        x.linear_recurrence('t', decay, fl.zeros('d', 2)).backward(np.full((3, 2), np.nan, 'f4'))
+        assert np.isnan(decay.grad.numpy()).all()

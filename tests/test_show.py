@@ -3,7 +3,7 @@ import importlib, pkgutil, re, time
 from html.parser import HTMLParser
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 import fucinalib as fl
 from fucinalib import Tensor, param, show
 
@@ -274,6 +274,8 @@ MARKUP = st.lists(st.sampled_from(['<lambda>', '<script>', '</div>', '<b', '&lt;
                   min_size=1).map(''.join)
 
 @pytest.mark.parametrize('name', DISPLAYS | MORE)
+@example(' ')
+@example('  ')
 @given(MARKUP | st.text(st.characters(exclude_categories=['C', 'Z']), min_size=1))
 def test_names_are_not_markup(name, given):
     page = Page((DISPLAYS | MORE)[name](given)._repr_html_())

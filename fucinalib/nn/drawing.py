@@ -51,8 +51,9 @@ def text_table(summary):
 def html_table(summary):
     "A summary as a table."
     rows, total = cells_of(summary)
-    text = lambda s, i: _html.escape(s).replace('  ', '&emsp;') if i != 1 else _sizes(s)
-    cell = lambda kind, s, i: f'<{kind} style="text-align:{"left" if i < 2 else "right"}">{text(s, i)}</{kind}>'
+    text = lambda s, i: _html.escape(s) if i != 1 else _sizes(s)
+    side = lambda i: f'white-space:pre;text-align:{"left" if i < 2 else "right"}'
+    cell = lambda kind, s, i: f'<{kind} style="{side(i)}">{text(s, i)}</{kind}>'
     line = lambda kind, r: '<tr>' + ''.join(cell(kind, s, i) for i, s in enumerate(r)) + '</tr>'
     return (f'<table style="{STYLE}"><thead>{line("th", HEAD)}</thead><tbody>{"".join(line("td", r) for r in rows)}'
             f'</tbody></table><div style="{STYLE}">{total}</div>')

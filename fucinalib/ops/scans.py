@@ -93,9 +93,11 @@ def _first_state(x, left, initial):
     return align(initial.data, initial.tags, left)
 
 # %% ../../nbs/13a_scans.ipynb #d22e23e3
-def _states_before(first, y):
-    "The state that each step began with: the first, then all results but the last."
-    return np.concatenate([first[:, None], y[:, :-1]], axis=1)
+def _times_states(d, first, y):
+    """d times the state that each step began with: the first, then all results but the last. Without a
+    first one 0, whatever d is."""
+    head = np.zeros_like(d[:, :1]) if first is None else d[:, :1] * first[:, None]
+    return np.concatenate([head, d[:, 1:] * y[:, :-1]], axis=1)
 
 # %% ../../nbs/13a_scans.ipynb #2dea365f
 @op('scans', half='f32', needs=[real('x'), axis('tag', of='x'), broadcasts('decay', of='x')])
@@ -109,10 +111,10 @@ def linear_recurrence(x:Tensor,             # any tags, real numbers: what is ad
     (v, l), left = _lanes_along(x, tag), without(x.tags, (tag,))
     steps, h0 = _lay_decay(x, tag, decay, l), l.part(_first_state(x, left, initial))
     y, tags = along('recurrence', v, steps, h0), x.tags
-    states = None if decay.node is None else (h0, y)
+    states = None if decay.node is None else (None if initial is None else h0, y)
     own, its = [None if t is None else (t.tags, t.shape) for t in (decay, initial)]
     def rules(g):
         d = along('recurrence_back', l.see(g), steps)
-        there = states and fold_back(l.unsee(d * _states_before(*states)), tags, *own)
+        there = states and fold_back(l.unsee(_times_states(d, *states)), tags, *own)
         return l.unsee(d), there, its and fold_back(l.join(steps[:, 0] * d[:, 0]), left, *its)
     return l.unsee(y), tags, rules

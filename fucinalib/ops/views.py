@@ -314,7 +314,7 @@ def view_with_strides(x:Tensor,  # any tags, contiguous
     """Any walk over the values of x, checked to stay inside; a view.
 
     Unlike torch.as_strided, strides refer to x, not to memory behind it."""
-    new, old, size, offset = parse(tags), x.shape, x.data.size, int(offset)
+    new, old, size, offset = parse(tags), x.shape, x.numel, int(offset)
     shape, strides = read_walk(x, new, shape, strides, offset)
     walk = lambda flat: strided(flat, shape, [s * flat.itemsize for s in strides], offset)
     def rule(g):

@@ -54,6 +54,9 @@ def evenly_chosen(rows, most=12):
     return [rows[round(i * (len(rows) - 1) / (most - 1))] for i in range(most)]
 
 
+def last_word(name): return name.split()[-1] if name.strip() else name
+
+
 class Curve:
     "A picture of a History, for a notebook; in a terminal a line of blocks for each column."
     def __init__(self, history): self.rows = [dict(r) for r in history]
@@ -61,9 +64,9 @@ class Curve:
     def panels(self):
         "(title, names) of the panels that have something to show."
         names = [n for n in History(self.rows).names() if n != 'epoch']
-        losses = [n for n in names if n.split()[-1] == 'loss']
+        losses = [n for n in names if last_word(n) == 'loss']
         found = ('loss', losses), ('', [n for n in names if n not in losses])
-        words = lambda names: ', '.join(dict.fromkeys(n.split()[-1] for n in names))
+        words = lambda names: ', '.join(dict.fromkeys(last_word(n) for n in names))
         return [(title or words(names), names) for title, names in found if names]
 
     def __repr__(self):
@@ -93,14 +96,14 @@ def panel(title, names, rows):
     first, last = rows[0]['epoch'], rows[-1]['epoch']
     x = lambda e: EDGE + (WIDE - EDGE) * ((e - first) / (last - first) if last > first else .5)
     y = lambda v: 10 + (HIGH - 26) * ((high - v) / (high - low) if high > low else .5)
-    stems = list(dict.fromkeys(n.split()[-1] for n in names))
+    stems = list(dict.fromkeys(last_word(n) for n in names))
     parts = [f'<line x1="{EDGE}" x2="{WIDE}" y1="{y(v):.1f}" y2="{y(v):.1f}" stroke="currentColor" opacity=".2"/>'
              f'<text x="{EDGE - 4}" y="{y(v) + 4:.1f}" text-anchor="end">{v:.3g}</text>'
              for v in dict.fromkeys((low, high))]
     parts += [f'<text x="{x(e):.1f}" y="{HIGH}" text-anchor="middle">{e}</text>'
               for e in dict.fromkeys((first, last))]
     for i, name in enumerate(names):
-        hue = HUES[stems.index(name.split()[-1]) % len(HUES)]
+        hue = HUES[stems.index(last_word(name)) % len(HUES)]
         style = f'stroke="{hue}" stroke-width="1.8"' + ' stroke-dasharray="5 3"' * (' ' in name)
         line = ' '.join(f'{x(e):.1f},{y(v):.1f}' for e, v in points[name])
         at = HIGH + 16 + 16 * i
