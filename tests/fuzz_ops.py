@@ -380,7 +380,7 @@ def in_front(x, tags):
     y = x.t.movedim(dims, list(range(-len(dims), 0)))
     return y.flatten(-len(dims)) if len(dims) > 1 else y
 
-def equal(a, b): return (a == b) | (a != a) & (b != b)
+def equal(a, b): "Of arrays and of tensors; NaN equals NaN."; return (a == b) | (a != a) & (b != b)
 
 def first(y, valid=None, sign=1):
     """The largest along the last axis, the first of equals. What is not valid never wins, and NaN only where nothing

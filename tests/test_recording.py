@@ -35,6 +35,9 @@ def sgd(ps, lr=.05):
 def draw(rng, kind, **tags): return fl.param((rng.normal(size=[*tags.values()]) * .2).astype(kind), ' '.join(tags))
 
 
+def mlp_loss(ps, x, y):
+    return ((x.dot(ps[0], 'feat') + ps[1]).relu().dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+
 def mlp(kind='f4', seed=0, hidden=32, optimizer=True):
     rng = np.random.default_rng(seed)
     ps = [draw(rng, kind, feat=10, hidden=hidden), draw(rng, kind, hidden=hidden), draw(rng, kind, hidden=hidden, c=4),
@@ -42,7 +45,7 @@ def mlp(kind='f4', seed=0, hidden=32, optimizer=True):
     opt = Adam(ps)
     def step(x, y):
         opt.zero_grad()
-        loss = ((x.dot(ps[0], 'feat') + ps[1]).relu().dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+        loss = mlp_loss(ps, x, y)
         loss.backward()
         opt.step() if optimizer else sgd(ps)
         return loss
@@ -255,7 +258,7 @@ def test_gradients_that_are_added_up():
     def make(kind):
         ps, _ = mlp(kind)
         def step(x, y):
-            loss = ((x.dot(ps[0], 'feat') + ps[1]).relu().dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+            loss = mlp_loss(ps, x, y)
             loss.backward()
             return loss
         return ps, step
@@ -856,7 +859,7 @@ def test_gradients_that_are_forgotten_between_steps():
     def make(kind):
         ps, _ = mlp(kind)
         def step(x, y):
-            loss = ((x.dot(ps[0], 'feat') + ps[1]).relu().dot(ps[2], 'hidden') + ps[3]).cross_entropy('c', y)
+            loss = mlp_loss(ps, x, y)
             loss.backward()
             sgd(ps)
             return loss
