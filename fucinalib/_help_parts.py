@@ -307,7 +307,7 @@ seed
 Parameters
 ----------
 kernel
-    2; rows and columns (2, 3); or with the names of their axes, 'h=2 w=2'
+    2 or rows and columns (2, 3) of 'h w c'; or named, in any order, 'h=2 w=2'
 stride
     steps from window to window; the size of the window by default
 padding
@@ -592,7 +592,7 @@ dtype
 Parameters
 ----------
 kernel
-    2; rows and columns (2, 3); or with the names of their axes, 'h=2 w=2'
+    2 or rows and columns (2, 3) of 'h w c'; or named, in any order, 'h=2 w=2'
 stride
     steps from window to window; the size of the window by default
 padding

@@ -15,11 +15,12 @@ from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, Op
                      UnsupportedGradient, UnsupportedView,
                      brief, closest, did_you_mean, fault, is_tagged)
 from .misuse import no_tensor
+from .sides import astray, not_sides
 from .tags import axis_of, parse, renaming, unused
 from .tensor import Tensor, wrap
 
 __all__ = ['Check', 'Mistake', 'real', 'single', 'numeric', 'integral', 'logical', 'same_type',
-           'axis', 'last', 'axes', 'new_axis', 'rank',
+           'axis', 'last', 'axes', 'new_axis', 'rank', 'pictures',
            'leading', 'agrees', 'matches', 'like', 'same_axes', 'rows', 'broadcasts', 'additive', 'vector',
            'constant', 'together', 'made_of', 'meets', 'joins', 'writable', 'positions', 'whole', 'two', 'count',
            'number', 'one_of', 'flag', 'mixed', 'not_real', 'not_numeric', 'not_for',
@@ -51,7 +52,7 @@ class Check:
     def compiled(fn, needs):
         "A function with the signature of `fn` that raises what the first failing check says; None if there is none."
         parameters = inspect.signature(fn).parameters
-        scope, lines = {'np': np, 'Tensor': Tensor}, []
+        scope, lines = {'np': np, 'Tensor': Tensor, 'astray': astray}, []
         for i, need in enumerate(needs):
             scope[f'need{i}'] = need
             for n in need.names:
@@ -429,6 +430,17 @@ class rank(Check):
         few, more = self.least - 1, (self.most or self.least) + 1 - x.ndim
         if few > 0: yield self.kind, {n: wrap(x.data.reshape(*x.shape[:few - 1], -1), x.tags[:few])}
         else: yield self.kind, {n: wrap(x.data.reshape(*x.shape, *[1] * more), (*x.tags, *'pqrstuvwxyz'[:more]))}
+
+
+class pictures(rank):
+    "Pictures 'h w c', the channels last as far as names tell, with any axes in front."
+    def test(self, n): return f'{super().test(n)} and not astray({n}.tags)'
+    def say(self, n, given):
+        super().say(n, given)
+        if astray(given[n].tags): raise not_sides(given[n])
+    def spoil(self, n, given):
+        yield from super().spoil(n, given)
+        yield TagError, {n: wrap(given[n].data, (*given[n].tags[:-3], 'channel', 'h', 'w'))}
 
 
 class leading(Check):

@@ -445,3 +445,78 @@ NAMES = 'Conv1d Conv2d ConvTranspose1d ConvTranspose2d LayerNorm RMSNorm GroupNo
 def test_a_layer_asked_of_the_library_itself_is_told_in_a_line_that_runs(name):
     with pytest.raises(fl.UnknownName) as e: getattr(fl, name)
     assert isinstance(eval(e.value.help, dict(fl=fl)), nn.Module)
+
+
+# ---- windows that name no axes
+
+POOLS = {'MaxPool2d': lambda: nn.MaxPool2d(2), 'AvgPool2d': lambda: nn.AvgPool2d((2, 1), stride=2),
+         'Upsample': lambda: nn.Upsample(2)}
+ASTRAY = ('batch channel h w', 'n c h w', 'c h w', 'batch feature height width', 'n c row col', 'image chan y x',
+          'batch c freq time', 'batch channel p q', 'h w batch c', 'h channel w', 'depth h w')
+
+def followed(error, x):
+    "What the help of a refusal gives for `x`: the layer that it names, and the permuted tensor."
+    call, permuted = error.help.split(' names the axes; or ')
+    return eval(call, vars(nn))(x), eval(permuted, dict(x=x))
+
+@pytest.mark.parametrize('tags', ASTRAY)
+@pytest.mark.parametrize('kind', POOLS)
+def test_a_pool_without_names_refuses_channels_that_do_not_stand_last(kind, tags):
+    "And both ways that its help shows give the same pictures, smaller or larger along their sides only."
+    x = fl.randn(tags, tuple(range(4, 4 + 2 * len(tags.split()), 2)), seed=0)
+    with pytest.raises(TagError, match=f'{kind} takes .* for rows and columns') as e: POOLS[kind]()(x)
+    named, permuted = followed(e.value, x)
+    assert named.tags == x.tags and np.array_equal(POOLS[kind]()(permuted).permute(tags), named)
+    sides = [t for t in x.tags if named.size(t) != x.size(t)]
+    assert sides and not {'batch', 'n', 'c', 'channel', 'chan', 'feature', 'depth'} & {*sides}
+
+@pytest.mark.parametrize('tags', ('h w c', 'batch h w channel', 'row col', 'a b c', 'i j k', 'c d e', 'x y z', 'p q d',
+                                  'r c d', 't f d', 'batch channel time feature', 'image height width map',
+                                  'n d0 d1 d2', 'y x h', 'batch a b d'))
+def test_names_that_tell_nothing_are_taken_at_their_word(tags):
+    x = fl.randn(tags, (4,) * len(tags.split()), seed=0)
+    if x.ndim == 2: x = x.insert_axis('c', 2)
+    for kind, make in POOLS.items(): assert make()(x).tags == x.tags
+    for call in (lambda: x.max_pool2d(2), lambda: x.unfold(2), lambda: x.upsample2x_nearest()): call()
+
+def test_a_window_over_any_axes_that_it_names():
+    "Channels of an EEG are sides like others, for who says so."
+    x = fl.randn('batch channel time map', (2, 4, 6, 3), seed=0)
+    y = nn.MaxPool2d('channel=2 time=3')(x)
+    assert y.tags == x.tags and np.array_equal(y, x.numpy().reshape(2, 2, 2, 2, 3, 3).max((2, 4)))
+    assert nn.Upsample(2, axes='channel time')(x).shape == (2, 8, 12, 3)
+    assert nn.Conv2d('map=3', 'o=2', 'channel=4 time=1')(x).shape == (2, 1, 6, 2)
+    assert nn.Conv2d('map=3', 'o=2', (4, 1))(x).shape == (2, 1, 6, 2)      # its channels have a name
+    g = fl.param(x.numpy(), x.tags, 'f64')
+    assert gradcheck(lambda g: nn.AvgPool2d('channel=2 time=3')(g), g)
+
+@pytest.mark.parametrize('op', (lambda x: x.max_pool2d(2), lambda x: x.avg_pool2d(2), lambda x: x.upsample2x_nearest(),
+                                lambda x: x.unfold(2)))
+def test_operations_over_pictures_refuse_channels_that_do_not_stand_last(op):
+    x = fl.randn('batch channel h w', (2, 3, 4, 4), seed=0)
+    with pytest.raises(TagError, match="takes 'channel' and 'h' for rows and columns") as e: op(x)
+    assert e.value.help == "x.permute('batch h w channel')" and op(eval(e.value.help)).tags[0] == 'batch'
+
+def test_a_convolution_of_channels_first_is_told_the_order():
+    x, w = fl.randn('batch channel h w', (2, 3, 8, 8), seed=0), fl.randn('o kh kw in', (4, 3, 3, 3), seed=1)
+    with pytest.raises(TagError, match="takes 'channel' and 'h'") as e: x.conv2d(w)
+    assert eval(e.value.help).conv2d(w).shape == (2, 6, 6, 4)
+
+@pytest.mark.parametrize('layer, tags, shape, ours', [
+    (lambda: nn.Conv2d('channel=3', 'f=4', 3, padding=1), 'batch channel h w', (2, 3, 8, 8), ('h', 'w')),
+    (lambda: nn.Conv2d('channel=3', 'channel=4', (3, 1)), 'h w batch channel', (8, 8, 2, 3), ('h', 'w')),
+    (lambda: nn.ConvTranspose2d('channel=3', 'channel=4', 2, stride=2), 'batch channel row col', (2, 3, 4, 4),
+     ('row', 'col')),
+    (lambda: nn.Conv1d('feature=3', 'f=4', 3), 'time batch feature', (8, 2, 3), ('time',)),
+    (lambda: nn.Conv1d('feature=3', 'f=4', 3, dilation=2), 'batch feature step', (2, 3, 8), ('step',)),
+    (lambda: nn.ConvTranspose1d('feature=3', 'feature=4', 3), 'time batch feature', (8, 2, 3), ('time',))])
+def test_a_convolution_over_a_batch_or_channels_names_the_window(layer, tags, shape, ours):
+    x = fl.randn(tags, shape, seed=0)
+    with pytest.raises(TagError) as e: layer()(x)
+    named, permuted = followed(e.value, x)
+    assert layer()(permuted).sizes == named.sizes
+    assert eval(e.value.help.split(' names')[0], vars(nn)).axes == ours
+
+def test_a_picture_without_channels_is_told_the_order():
+    with pytest.raises(TagError, match="batch h w channel"): nn.MaxPool2d(2)(fl.zeros('batch c w', (4, 4, 4)))
+    with pytest.raises(TagError, match="batch time channel"): nn.Conv1d('c=3', 'o=2', 3)(fl.zeros('batch c', (4, 3)))

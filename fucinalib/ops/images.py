@@ -18,6 +18,7 @@ from ..errors import fault
 from . import convolution as conv
 from .reductions import lanes
 from .windows import as_images, as_pictures, geometry_of, image_rank
+from ..sides import astray, not_sides
 from ..tags import axis_of, parse, replaced
 from ..tensor import Tensor, wrap
 
@@ -130,6 +131,7 @@ def _check_channels(x, w, groups):
     "ShapeMismatch unless the weights look at the channels of one group."
     c, seen = x.shape[-1], w.shape[3]
     if seen == c // groups: return
+    if astray(x.tags): raise not_sides(x)
     head, help = f'w looks at {seen} channels, x has {c}', f'groups={c // seen}, or a weight with {c}'
     if groups > 1: head += f' in {groups} groups'
     if c % seen or groups > 1: help = f'the last axis of w is {c // groups} here'
