@@ -307,7 +307,7 @@ seed
 Parameters
 ----------
 kernel
-    2 or rows and columns (2, 3) of 'h w c'; or named, in any order, 'h=2 w=2'
+    2; (2, 3), rows and columns of 'h w c'; or named, 'h=2 w=2'
 stride
     steps from window to window; the size of the window by default
 padding
@@ -592,7 +592,7 @@ dtype
 Parameters
 ----------
 kernel
-    2 or rows and columns (2, 3) of 'h w c'; or named, in any order, 'h=2 w=2'
+    2; (2, 3), rows and columns of 'h w c'; or named, 'h=2 w=2'
 stride
     steps from window to window; the size of the window by default
 padding
@@ -894,8 +894,6 @@ axes
     'embed=64', 'head=4 d=16', or a dict of sizes
 word
     what they are in a call: 'inputs'
-rest
-    what the call is given behind them
 """,
     'nn.init.read_fans':
 """(tags, sizes, how many values go into one result, how many results one value goes into).

@@ -376,7 +376,7 @@ def test_a_layer_prints_what_it_was_told():
 MISTAKES = [
     (InvalidShape, lambda: nn.Conv2d('channel', 'feature=8', 3), "no size for 'channel'"),
     (TagError, lambda: nn.Conv2d('channel=3', 'h=8 w=8', 3), "takes one axis as outside"),
-    (TagError, lambda: nn.Conv2d(3, 8, 3), "3 is no axis.*\n.*Conv2d.'feature=3', 'out=8'"),
+    (TagError, lambda: nn.Conv2d(3, 8, 3), "3 is no axis.*\n.*Conv2d.'channel=3', 'feature=8', 3"),
     (InvalidShape, lambda: nn.BatchNorm('channel=0'), "channel is 0"),
     (InvalidShape, lambda: nn.LayerNorm(''), "names no axis"),
     (InvalidShape, lambda: nn.Conv2d('c=3', 'o=8', 0), "kernel is 0"),

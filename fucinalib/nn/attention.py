@@ -12,6 +12,7 @@ from ..checks import is_whole, shown
 from ..errors import GradError, InvalidShape, OptionError, ShapeMismatch
 from ..errors import did_you_mean, fault, named
 from .axes import one_axis
+from .calls import maker
 from .given import nothing_left, taken, below
 from .layers import Dropout, Linear
 from .module import Module, derived
@@ -64,7 +65,7 @@ def _spec_of(self):
 # %% ../../nbs/30e_attention_layers.ipynb #de4abffe
 class MultiHeadAttention(Module):
     "Attention with learned maps: 'batch seq embed' to the same."
-    @named
+    @maker
     def __init__(self,
                  embed,           # the axis of a word's numbers: 'embed=64'
                  heads,           # how many look side by side
@@ -134,7 +135,7 @@ BENDS = 'gelu', 'relu', 'silu', 'swiglu'
 
 class FeedForward(Module):
     "Wider, bent, and back, each word by itself."
-    @named
+    @maker
     def __init__(self,
                  embed,       # the axis of a word's numbers: 'embed=64'
                  hidden,      # a wider one: 'ff=256'
@@ -159,7 +160,7 @@ class FeedForward(Module):
 # %% ../../nbs/30e_attention_layers.ipynb #6c2ce3f5
 class TransformerBlock(Module):
     "Attention and a feed-forward, each of a normalised copy, added to what came in."
-    @named
+    @maker
     def __init__(self,
                  embed,         # the axis of a word's numbers: 'embed=64'
                  heads,         # of the attention

@@ -1,4 +1,5 @@
 """How a layer is told its axes: names with sizes, 'embed=64' or 'head=4 d=16', as samples and reprs write them."""
+from math import prod
 from ..arguments import as_whole
 from ..checks import is_whole
 from ..errors import DTypeError, InvalidShape, OptionError, ShapeMismatch, TagError, brief, fault
@@ -10,12 +11,11 @@ __all__ = ['read_axes', 'one_axis', 'check_axes', 'inner_names']
 
 def read_axes(axes,  # 'embed=64', 'head=4 d=16', or a dict of sizes
               word,  # what they are in a call: 'inputs'
-              rest=None,  # what the call is given behind them
              ):
     "Size of each axis by name. TagError for what is no name, InvalidShape for what is no size."
     if isinstance(axes, dict): pairs = list(axes.items())
     elif isinstance(axes, str): pairs = [w.partition('=')[::2] for w in axes.replace(',', ' ').split()]
-    else: raise _bare(axes, rest)
+    else: raise _bare(axes)
     names = parse(tuple(name for name, _ in pairs))
     if not names: raise fault(InvalidShape, f'{word} names no axis', help="{op}('embed=64', ...)")
     return {name: _size_of(name, n) for name, (_, n) in zip(names, pairs)}
@@ -29,19 +29,24 @@ def _size_of(name, n):
     return as_whole(n, name, 1, InvalidShape)
 
 
-def _bare(axes, rest):
+def _bare(axes):
     "The error for sizes without names, and for what is neither."
     if not is_whole(axes):
         return fault(OptionError, f'{brief(axes)} is no axis', help="a name and a size: {op}('embed=64', ...)")
-    call = f"'feature={axes}', 'out={rest}'" if is_whole(rest) else f"'feature={axes}', ..."
-    return fault(TagError, f'{axes} is no axis, which has a name and a size', help=f'{{op}}({call})')
+    help = f"{{op}}('feature={axes}', ...)"
+    return fault(TagError, f'{axes} is no axis, which has a name and a size', help=help)
 
 
-def one_axis(axes, word, rest=None):
+def one_axis(axes, word):
     "Name and size of the one axis that is given."
-    found = read_axes(axes, word, rest)
+    found = read_axes(axes, word)
     if len(found) == 1: return next(iter(found.items()))
-    raise fault(TagError, f'takes one axis as {word}, not {" ".join(found)}', help='Linear maps several')
+    name, n, names, sizes = [*found][-1], prod(found.values()), ' '.join(found), tuple(found.values())
+    way = WAYS.get(word, 'x.merge({name!r}, {names!r}) before it').format(name=name, names=names, sizes=sizes)
+    raise fault(TagError, f'takes one axis as {word}, not {names}', help=f"'{name}={n}', and {way}")
+
+# of several axes where a layer takes one: what goes in is merged before, what comes out is parted
+WAYS = dict(words='an index counts through all of them', outside='y.split({name!r}, {names!r}, {sizes}) behind it')
 
 
 def check_axes(x, own, made=()):

@@ -13,9 +13,10 @@ __all__ = ['Told', 'spec_text', 'learn_weights', 'window_of', 'Windowed', 'with_
 import operator
 from contextvars import ContextVar
 from ..checks import flag, look_at, number, two, whole
-from ..errors import InvalidShape, ShapeMismatch, fault, named
+from ..errors import InvalidShape, ShapeMismatch, fault
 from ..gradients import surroundings
 from .axes import check_axes, inner_names, one_axis, read_axes
+from .calls import maker
 from .init import first_values, he_normal
 from .layers import zeros_for
 from .module import Module, derived
@@ -111,7 +112,7 @@ class Channelled(Windowed):
     "A layer with channels that come in and others that go out."
     def tell_channels(self, inside, outside, groups=1):
         "Note the channels; gives how many a window sees and how many go out."
-        self.inside, c = one_axis(inside, 'inside', outside)
+        self.inside, c = one_axis(inside, 'inside')
         self.outside, o = one_axis(outside, 'outside')
         self.within = inner_names([self.inside], [self.outside])[self.inside]
         self.takes = {self.inside: c}
@@ -127,7 +128,7 @@ class Channelled(Windowed):
 # %% ../../nbs/30c_image_layers.ipynb #a7fd3e60
 class Conv2d(Channelled):
     "A window over pictures: every output channel compares what it sees with weights of its own."
-    @named
+    @maker
     def __init__(self,
                  inside,      # channels that come in: 'channel=3'
                  outside,     # channels that go out: 'feature=16'
@@ -163,7 +164,7 @@ def time_of(layer, x):
 class Conv1d(Channelled):
     """A window along time: every output channel compares what it sees with weights of its own. A causal
     layer also takes the `state`, the dilation * (taps - 1) values before x."""
-    @named
+    @maker
     def __init__(self,
                  inside,        # channels that come in: 'channel=3'
                  outside,       # channels that go out: 'feature=16'
@@ -191,7 +192,7 @@ class Conv1d(Channelled):
 # %% ../../nbs/30c_image_layers.ipynb #c308a2c5
 class ConvTranspose1d(Channelled):
     "Every value spread over a window along time; overlaps add up."
-    @named
+    @maker
     def __init__(self,
                  inside,        # channels that come in: 'feature=16'
                  outside,       # channels that go out: 'channel=3'
@@ -216,7 +217,7 @@ class ConvTranspose1d(Channelled):
 # %% ../../nbs/30c_image_layers.ipynb #d0615a04
 class ConvTranspose2d(Channelled):
     "Every pixel spread over a window of a larger picture; overlaps add up."
-    @named
+    @maker
     def __init__(self,
                  inside,        # channels that come in: 'feature=16'
                  outside,       # channels that go out: 'channel=3'
@@ -256,9 +257,9 @@ class MaxPool2d(Windowed):
     "The largest value in each window over pictures."
     pool = staticmethod(max_pool2d)
 
-    @named
+    @maker
     def __init__(self,
-                 kernel,       # 2 or rows and columns (2, 3) of 'h w c'; or named, in any order, 'h=2 w=2'
+                 kernel,       # 2; (2, 3), rows and columns of 'h w c'; or named, 'h=2 w=2'
                  stride=None,  # steps from window to window; the size of the window by default
                  padding=0,    # rows and columns beyond each side that windows may reach
                 ):
@@ -279,7 +280,7 @@ class AvgPool2d(MaxPool2d):
 # %% ../../nbs/30c_image_layers.ipynb #caa3289d
 class Upsample(Windowed):
     "Every pixel of pictures as a square of `times` x `times`."
-    @named
+    @maker
     def __init__(self,
                  times=2,    # how often each row and column is repeated: a power of two
                  axes=None,  # names of rows and columns, 'h w'; None: those before the channels
@@ -316,7 +317,7 @@ def learn_affine(layer, axes, weight, bias, dtype):
 # %% ../../nbs/30c_image_layers.ipynb #3b6264e6
 class BatchNorm(Told):
     "Each channel brought to mean 0 and variance 1 over all other axes; in use, by running averages."
-    @named
+    @maker
     def __init__(self,
                  channels,     # the axis that is kept apart: 'channel=8'
                  eps=1e-5,     # added to the variance

@@ -13,6 +13,7 @@ from ..arguments import say_sizes
 from ..checks import is_number
 from ..errors import InvalidShape, OptionError, ShapeMismatch, TagError, brief, fault, named
 from .axes import check_axes, inner_names, one_axis, read_axes
+from .calls import maker
 from .init import first_values, glorot_normal, normal
 from .module import Holder, Module
 from ..ops import copies, softmax as softmaxes, unary
@@ -26,7 +27,7 @@ class Linear(Module):
     """y = x W + b: a weighted sum over the axes `inputs`, one for each place of `outputs`.
 
     Weight: the in-axes, then the out-axes (torch: the other way round)."""
-    @named
+    @maker
     def __init__(self,
                  inputs:str|dict,     # axes that are summed over: 'embed=64'
                  outputs:str|dict,    # axes that are made: 'hidden=256' or 'head=4 d=16'
@@ -35,7 +36,7 @@ class Linear(Module):
                  init=glorot_normal,  # first values of the weight; the bias begins at 0
                  seed=None,           # same seed, same values; None: the next one of the process
                  dtype='f32'):        # a real number type
-        self.inputs, self.outputs = read_axes(inputs, 'inputs', outputs), read_axes(outputs, 'outputs')
+        self.inputs, self.outputs = read_axes(inputs, 'inputs'), read_axes(outputs, 'outputs')
         self.inner = inner_names(self.inputs, self.outputs)
         into = {self.inner[t]: n for t, n in self.inputs.items()}
         fans = tuple(into), tuple(self.outputs)
@@ -64,7 +65,7 @@ def zeros_for(axes, dtype='f32'):
 # %% ../../nbs/30b_layers.ipynb #8d853d40
 class Embedding(Module):
     "A table with a row for each word; a call looks the rows up. A word that occurs twice learns twice."
-    @named
+    @maker
     def __init__(self,
                  words:str|dict,    # the axis of the table that is looked up, and its size: 'word=1000'
                  outputs:str|dict,  # axes of a row: 'embed=64'
@@ -72,7 +73,7 @@ class Embedding(Module):
                  init=normal,       # first values: of the standard normal distribution
                  seed=None,         # same seed, same values; None: the next one of the process
                  dtype='f32'):      # a real number type
-        self.word, n = one_axis(words, 'words', outputs)
+        self.word, n = one_axis(words, 'words')
         self.outputs = read_axes(outputs, 'outputs')
         if self.word in self.outputs:
             raise fault(TagError, f'{self.word} twice', help='another name: this axis goes away')
@@ -90,7 +91,7 @@ class Embedding(Module):
 # %% ../../nbs/30b_layers.ipynb #a19e020a
 class Dropout(Module):
     "While training, zero each number with probability p and divide the rest by 1 - p; in use, nothing."
-    @named
+    @maker
     def __init__(self, p=.5):     # share that is dropped, 0 <= p < 1
         if not is_number(p) or not 0 <= p < 1:
             raise fault(InvalidShape, f'p is {brief(p)}', help='a share below 1: Dropout(0.1)')
@@ -104,12 +105,14 @@ class Function(Module):
     "An operation of a tensor alone as a layer; its options are given once, when the layer is made."
     fn, usual = None, {}      # the operation, and options where it has no default
 
+    @maker
     def __init__(self, *args, **options):
         name = type(self).__name__
         if not args: options = self.usual | options
         try: given = signature(self.fn).bind(None, *args, **options)
         except TypeError as e:
             raise fault(OptionError, f'{name}: {e}', help=f'{name}{_usage(self.fn)}') from None
+        parse(given.arguments.get('tag', ()))
         self.args, self.options = given.args[1:], given.kwargs
 
     def forward(self, x): return type(self).fn(x, *self.args, **self.options)
@@ -150,7 +153,7 @@ LogSoftmax = layer_of('LogSoftmax', softmaxes.log_softmax)
 # %% ../../nbs/30b_layers.ipynb #e0ad7319
 class Flatten(Module):
     "Several axes as one, in the order that is named, however they lie in x."
-    @named
+    @maker
     def __init__(self, axes,      # that become one: 'channel row col'
                  out):            # its name: 'pixel'
         self.axes, (self.out,) = parse(axes), parse(out)
@@ -164,7 +167,7 @@ class Flatten(Module):
 # %% ../../nbs/30b_layers.ipynb #208b3dd5
 class Unflatten(Module):
     "One axis as several."
-    @named
+    @maker
     def __init__(self, axis,      # that is divided: 'pixel'
                  outputs):        # into these: 'row=8 col=8'
         (self.axis,), self.outputs = parse(axis), read_axes(outputs, 'outputs')

@@ -7,8 +7,9 @@ __all__ = ['apply_affine', 'moments_apart', 'LayerNorm', 'RMSNorm', 'GroupNorm',
 
 # %% ../../nbs/30d_norm_layers.ipynb #21b5fa2b
 from ..checks import flag, look_at, number, whole
-from ..errors import ShapeMismatch, fault, named
+from ..errors import ShapeMismatch, fault
 from .axes import check_axes, one_axis, read_axes
+from .calls import maker
 from .images import Told, learn_affine, spec_text
 from ..tags import locate, parse, unused
 
@@ -29,7 +30,7 @@ def moments_apart(x, axes, eps):
 # %% ../../nbs/30d_norm_layers.ipynb #50c6e052
 class LayerNorm(Told):
     "Each row brought to mean 0 and variance 1, times a weight plus a bias."
-    @named
+    @maker
     def __init__(self,
                  axes,         # the axes of a row: 'embed=64', or several together, 'h=8 w=8'
                  eps=1e-5,     # added to the variance
@@ -51,7 +52,7 @@ class LayerNorm(Told):
 # %% ../../nbs/30d_norm_layers.ipynb #c6bcc1ac
 class RMSNorm(Told):
     "Each row over its root mean square, times a weight."
-    @named
+    @maker
     def __init__(self,
                  axes,         # the axes of a row: 'embed=64', or several together
                  eps=1e-6,     # added to the mean square; torch without one takes 1.19e-7 in f32
@@ -71,7 +72,7 @@ class RMSNorm(Told):
 # %% ../../nbs/30d_norm_layers.ipynb #f38cfe54
 class GroupNorm(Told):
     "Each group of channels brought to mean 0 and variance 1 over places, times a weight plus a bias."
-    @named
+    @maker
     def __init__(self,
                  channels,     # the axis that is divided: 'channel=8'
                  groups,       # into how many groups of neighbours
