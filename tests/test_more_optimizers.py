@@ -5,7 +5,7 @@ import fucinalib as fl
 from fucinalib import kernels
 from fucinalib.errors import GradError, OptionError, ShapeMismatch
 from fucinalib.nn import Module
-from fucinalib.optim import EMA, AdamW, Apollo, CompactAdamW, Muon, apollo_mini
+from fucinalib.optim import EMA, AdamW, Apollo, CompactAdamW, Muon, TensaiAdam, apollo_mini
 from fucinalib.optim.more import equalised, projection
 
 
@@ -186,7 +186,7 @@ def test_small_squares_do_not_vanish(second, backend):
 # ---- state of all of them
 @pytest.mark.parametrize('make', [
     lambda w: Muon(w), lambda w: Muon(w, scale='rms', weight_decay=.1), lambda w: Apollo(w, rank=2, gap=3),
-    lambda w: apollo_mini(w), lambda w: CompactAdamW(w), lambda w: CompactAdamW(w, second=True)])
+    lambda w: apollo_mini(w), lambda w: CompactAdamW(w), lambda w: CompactAdamW(w, second=True), TensaiAdam])
 @pytest.mark.parametrize('kind', ['f4', 'f8', 'bf16'])
 def test_going_on_is_bit_for_bit(make, kind, backend):
     kind = fl.bf16.np if kind == 'bf16' else np.dtype(kind)
@@ -270,3 +270,42 @@ def test_a_foreign_average_is_refused(state, said):
     ema = EMA([leaf(np.ones(1, 'f4'))])
     with pytest.raises((OptionError, ShapeMismatch)) as e: ema.load_state_dict(state)
     assert said in str(e.value) and ema.steps == 0 and ema.averages['0'].tolist() == [1]
+
+
+# ---- one count for all
+def as_tensai(starts, grads, lr, betas=(.9, .999), eps=1e-8):
+    "Adam in f64 as tensai runs it: each parameter, one after the other, moves the common count on."
+    ws, ms, vs, t = [a.copy() for a in starts], [0.] * len(starts), [0.] * len(starts), 0
+    for row in grads:
+        for i, g in enumerate(row):
+            if g is None: continue
+            t += 1
+            ms[i], vs[i] = betas[0] * ms[i] + (1 - betas[0]) * g, betas[1] * vs[i] + (1 - betas[1]) * g * g
+            ws[i] -= lr * ms[i] / (1 - betas[0]**t) / (np.sqrt(vs[i] / (1 - betas[1]**t)) + eps)
+    return ws
+
+@pytest.mark.parametrize('dtype, tol', [('f4', 1e-5), ('f8', 1e-12)])
+def test_a_count_for_all_parameters_is_tensais(dtype, tol, backend):
+    "OPT-02: twenty steps, some without a gradient for some; and the first steps that were measured there."
+    shapes = (3,), (70, 5), (), (4,)
+    starts = [gradients(s, 1, dtype, i)[0] for i, s in enumerate(shapes)]
+    grads = [[None if (i + j) % 5 == 0 else gradients(s, 1, dtype, 100 * i + j)[0] for j, s in enumerate(shapes)]
+             for i in range(20)]
+    ws = [leaf(a.copy()) for a in starts]
+    opt = TensaiAdam(ws, lr=.05)
+    for row in grads:
+        for w, g in zip(ws, row): w.grad = g
+        opt.step()
+    for w, known in zip(ws, as_tensai([a.astype('f8') for a in starts], grads, .05)):
+        np.testing.assert_allclose(w.data, known, rtol=tol, atol=tol)
+
+def test_the_first_steps_measured_in_tensai(backend):
+    ws = [leaf(np.zeros(1)) for _ in range(4)]
+    opt = TensaiAdam(ws, lr=1.)
+    for w in ws: w.grad = np.ones(1)
+    opt.step()
+    np.testing.assert_allclose([-w.item() for w in ws], [1, .74, .64, .58], atol=5e-3)
+
+def test_a_state_counted_otherwise_is_refused():
+    w = leaf(np.zeros(2))
+    with pytest.raises(OptionError, match='TensaiAdam'): AdamW([w]).load_state_dict(TensaiAdam([w]).state_dict())

@@ -1,7 +1,7 @@
 """Optimizers: what moves parameters by their gradients, and how fast; averages of weights."""
 from .steps import SGD, Accumulation, Adam, AdamW, Optimizer, clip_grad_norm
 from .schedules import Schedule, exponential, linear, steady, stepwise, warmup_cosine
-from .more import EMA, Apollo, CompactAdamW, Muon, apollo_mini
+from .more import EMA, Apollo, CompactAdamW, Muon, TensaiAdam, apollo_mini
 from ..elsewhere import of_package as _of_package
 
 _OWN = 'class Mine(optim.Optimizer): def update(self, w, g, memory, group, steps); chapter 31 writes Adagrad so'

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['A', 'B', 'C', 'equalised', 'sides', 'step_scale', 'MatrixSteps', 'Muon', 'move_muon', 'projection',
            'shadow', 'longer_by', 'Apollo', 'memory_of_apollo', 'move_apollo', 'limited', 'apollo_mini',
-           'CompactAdamW', 'move_compact', 'EMA', 'weights', 'put', 'ema_state', 'load_state_dict']
+           'CompactAdamW', 'move_compact', 'TensaiAdam', 'EMA', 'weights', 'put', 'ema_state', 'load_state_dict']
 
 # %% ../../nbs/31b_more_optimizers.ipynb #447739f6
 import math
@@ -17,7 +17,7 @@ from ..errors import named
 from ..nn.module import derived
 from ..ops.construction import randn
 from .checked import check_entries, check_word, within
-from .steps import AdamW, Optimizer, leaves_of, memory_at, tell_apart
+from .steps import Adam, AdamW, Optimizer, leaves_of, memory_at, tell_apart
 from ..written import changed
 
 # %% ../../nbs/31b_more_optimizers.ipynb #cd8c545f
@@ -213,6 +213,13 @@ def move_compact(self, lane, slots, values, grads):
         for a, b in zip((m, v), wide): a[...] = rounded(b, a.dtype)
 
 CompactAdamW.move = move_compact
+
+# %% ../../nbs/31b_more_optimizers.ipynb #88abb91f
+class TensaiAdam(Adam):
+    "Adam with one count of steps for all parameters, which each moves on: as tensai, to compare with it."
+    def count(self, slots):
+        last = max(s.steps for s in self.slots)
+        for n, s in enumerate(slots, last + 1): s.steps = n
 
 # %% ../../nbs/31b_more_optimizers.ipynb #47151209
 class EMA:

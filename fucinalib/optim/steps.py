@@ -145,6 +145,10 @@ class Optimizer:
     def kind_of(self, slot): "What moves together, besides the number type."
     def looks(self, lane): "Whether `move` looks at the gradients itself."
 
+    def count(self, slots):
+        "One step more for each."
+        for s in slots: s.steps += 1
+
 # %% ../../nbs/31_optimizers.ipynb #9d989159
 @in_one_piece
 def step(self):
@@ -154,7 +158,7 @@ def step(self):
         fine = self.looks(lane) or np.isfinite(squares(grads).sum())
         if not fine: check_gradients(slots, grads, door)
     for lane, slots, values, grads in plans:
-        for s in slots: s.steps += 1
+        self.count(slots)
         work = self.move(lane, slots, values, grads)
         for s, a in zip(slots, values): settle(s, a, door)
         bad = work is not None and (work[:, 4] == 1).any()
