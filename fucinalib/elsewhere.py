@@ -244,8 +244,11 @@ LAYER_NAMES = dict(
     | dict.fromkeys('Conv2DTranspose ConvTranspose'.split(),
                     "ConvTranspose2d('feature=8', 'channel=4', 4, stride=2, padding=1)")
     | dict.fromkeys('AdaptiveAvgPool2d GlobalAveragePooling2D'.split(), "x.mean('h', 'w')")
-    | dict.fromkeys('TransformerEncoderLayer TransformerDecoderLayer Transformer TransformerEncoder'.split(),
+    | dict.fromkeys('TransformerEncoderLayer Transformer TransformerEncoder'.split(),
                     "TransformerBlock('embed=64', 4, 'ff=256'), a list of them")
+    | dict.fromkeys('TransformerDecoderLayer TransformerDecoder'.split(),
+                    "DecoderBlock('embed=64', 4, 'ff=256'), called with (x, memory)")
+    | dict.fromkeys('CrossAttention Attention'.split(), "MultiHeadAttention('embed=64', 4, memory='embed=64')")
     | dict.fromkeys('Swish Swish1'.split(), 'SiLU') | dict.fromkeys('Reshape Permute Rearrange'.split(), AXES),
     utils='fl.optim.clip_grad_norm(parameters, max_norm)', parallel='threads: fl.set_num_threads(n)',
     MultiheadAttention="MultiHeadAttention('embed=64', heads=4)", Model='Module', Layer='Module',

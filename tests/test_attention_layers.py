@@ -122,6 +122,91 @@ def test_heads_that_torch_has_not_have_no_way_back():
     with pytest.raises(ShapeMismatch): nn.to_torch(attention(kv_heads=1))
 
 
+# ---- another sequence, a memory
+
+def torchs(layer, dtype):
+    "A layer of torch's with weights that are far from its first ones, and its arrays."
+    torch = pytest.importorskip('torch')
+    torch.manual_seed(2)
+    layer = eval(f'torch.nn.{layer}').to(torch.float64 if dtype == 'f64' else torch.float32)
+    for p in layer.parameters(): torch.nn.init.normal_(p, 0, .4)
+    return layer, {n: a.numpy() for n, a in layer.state_dict().items()}
+
+def same_slopes(theirs, ours, run, mine, dtype, *shapes):
+    "Results, gradients of both sequences and of all weights, of torch's layer and of ours."
+    import torch
+    kind = torch.float64 if dtype == 'f64' else torch.float32
+    xs = [torch.randn(2, *shape, dtype=kind, requires_grad=True) for shape in shapes]
+    run(theirs, *xs).square().sum().backward()
+    ys = [fl.param(x.detach().numpy(), f'batch seq {tag}') for x, tag in zip(xs, ('embed', 'source'))]
+    z = mine(ours, *ys)
+    z.square().sum().backward()
+    close(z, run(theirs, *xs).detach(), dtype)
+    for x, y in zip(xs, ys): close(y.grad, x.grad, dtype)
+    slopes = ours.of_torch({n: p.grad.numpy() for n, p in theirs.named_parameters()})
+    for name, p in ours.named_parameters(): close(p.grad, slopes[name], dtype)
+
+@pytest.mark.torch
+@pytest.mark.parametrize('source', [8, 6])
+@pytest.mark.parametrize('bias', [True, False])
+@pytest.mark.parametrize('dtype', TOL)
+def test_attention_to_a_memory_and_its_gradients_are_torchs(dtype, bias, source, backend):
+    "Of the same width, and of another, for which torch keeps three matrices."
+    made = f'MultiheadAttention(8, 2, bias={bias}, kdim={source}, vdim={source}, batch_first=True)'
+    theirs, state = torchs(made, dtype)
+    ours = nn.MultiHeadAttention('embed=8', 2, bias=bias, memory=f'source={source}', dtype=dtype)
+    ours.load_state_dict(ours.of_torch(state))
+    for name, a in ours.in_torch().items(): assert np.array_equal(a, state[name])
+    same_slopes(theirs, ours, lambda f, x, y: f(x, y, y, need_weights=False)[0],
+                lambda f, x, y: f(x, memory=y), dtype, (4, 8), (7, source))
+
+@pytest.mark.torch
+@pytest.mark.parametrize('dtype', TOL)
+def test_a_decoder_block_is_torchs(dtype, backend):
+    made = "TransformerDecoderLayer(8, 2, 16, 0., 'gelu', batch_first=True, norm_first=True)"
+    theirs, state = torchs(made, dtype)
+    ours = nn.DecoderBlock('embed=8', 2, 'ff=16', 'source=8', bias=True, dtype=dtype)
+    ours.load_state_dict(ours.of_torch(state))
+    back = ours.in_torch()
+    assert back.keys() == state.keys() and all(np.array_equal(back[k], state[k]) for k in back)
+    import torch
+    later = torch.triu(torch.ones(4, 4, dtype=bool), 1)
+    same_slopes(theirs, ours, lambda f, x, y: f(x, y, tgt_mask=later), lambda f, x, y: f(x, y), dtype, (4, 8), (7, 8))
+
+def test_a_memory_by_the_definition():
+    "Grouped heads, words on another axis, a memory of another length and width."
+    layer = nn.MultiHeadAttention('embed=8', 4, kv_heads=2, over='word', memory='source=6', seed=3, dtype='f64')
+    x, y = fl.Tensor(wave(5, 8), 'word embed'), fl.Tensor(wave(9, 6, k=2.), 'word source')
+    q, k, v = [np.tensordot(a.numpy(), p.weight.numpy(), 1) for a, p in ((x, layer.q), (y, layer.k), (y, layer.v))]
+    scores = np.einsum('thd,shd->ths', q, k.repeat(2, 1)) / q.shape[-1]**.5
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    seen = np.einsum('ths,shd->thd', shares / shares.sum(-1, keepdims=True), v.repeat(2, 1))
+    z = layer(x, memory=y)
+    assert z.tags == ('word', 'embed')
+    close(z, np.tensordot(seen, layer.o.weight.numpy(), 2))
+
+def test_a_decoder_block_writes_word_by_word():
+    "A cache holds its own words; the memory is looked at anew."
+    block = nn.DecoderBlock('embed=8', 2, 'ff=16', seed=1, dropout=.3, dtype='f64').eval()
+    x, y = fl.Tensor(wave(6, 8), 'seq embed'), fl.Tensor(wave(4, 8, k=2.), 'seq embed')
+    cache = nn.KVCache()
+    with fl.no_grad(): parts = [block(x.narrow('seq', i, 1), y, cache) for i in range(6)]
+    close(fl.concat(parts, 'seq'), block(x, y))
+    assert block.cross.k.weight is not block.attention.k.weight and block.norm3.weight is not block.norm1.weight
+    assert not np.array_equal(block.cross.q.weight, block.attention.q.weight)
+
+def test_a_memory_that_is_missing_or_not_wanted():
+    own, other = attention(), attention(memory='embed=4')
+    x = fl.Tensor(wave(3, 4), 'seq embed')
+    with pytest.raises(OptionError, match='layer\\(x, memory=y\\)'): other(x)
+    with pytest.raises(OptionError, match="memory='embed=64'"): own(x, memory=x)
+    with pytest.raises(OptionError, match='a cache for a layer'): other(x, nn.KVCache(), x)
+    with pytest.raises(OptionError, match='window=0'): attention(memory='embed=4', window=2)
+    with pytest.raises(OptionError, match='rope=None'): attention(memory='embed=4', rope=100.)
+    with pytest.raises(FucinaError, match='embed'): other(x, memory=fl.Tensor(wave(3, 5), 'seq embed'))
+    assert 'at a memory' in str(other) and 'causal' in str(own)
+
+
 # ---- heads, windows and positions, beside the definition
 
 def by_definition(layer, x, window=0, causal=True):

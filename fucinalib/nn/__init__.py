@@ -1,7 +1,7 @@
 """Layers: what holds tensors and computes with them."""
 from ..elsewhere import LAYER_NAMES as _LAYER_NAMES, of_package as _of_package
 from . import init
-from .attention import FeedForward, KVCache, MultiHeadAttention, TransformerBlock
+from .attention import DecoderBlock, FeedForward, KVCache, MultiHeadAttention, TransformerBlock
 from .foreign import from_torch, to_torch
 from .images import (AvgPool2d, BatchNorm, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, MaxPool2d,
                      Upsample)

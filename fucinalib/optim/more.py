@@ -216,7 +216,7 @@ CompactAdamW.move = move_compact
 
 # %% ../../nbs/31b_more_optimizers.ipynb #88abb91f
 class TensaiAdam(Adam):
-    "Adam with one count of steps for all parameters, which each moves on: as tensai, to compare with it."
+    "Adam with one count of steps for all parameters, which each moves on, as tensai has it."
     def count(self, slots):
         last = max(s.steps for s in self.slots)
         for n, s in enumerate(slots, last + 1): s.steps = n
