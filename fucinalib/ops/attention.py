@@ -23,11 +23,11 @@ FAR = 1 << 40     # further than any key
 
 def _band(t, s, mask, window):
     "How far back and how far ahead of its own number one of t queries sees s keys: (lo, hi)."
-    if t > s:
-        help = 'the queries are the last of the keys, so there are at most as many'
-        raise fault(InvalidShape, f'of {t} queries and {s} keys', help=help)
-    if mask == 'causal': return (s - t - int(window) + 1 if window else -FAR), s - t
-    if not window: return -FAR, FAR
+    if mask != 'causal' and not window: return -FAR, FAR
+    if mask == 'causal' and t <= s: return (s - t - int(window) + 1 if window else -FAR), s - t
+    if mask == 'causal':
+        head, help = f'of {t} queries and {s} keys', "causal queries are the last of the keys; mask='bidirectional'"
+        raise fault(InvalidShape, head, help=help)
     head = 'with a window looks back, and bidirectional queries look both ways'
     raise fault(OptionError, head, help="mask='causal', or window=0")
 
