@@ -414,6 +414,24 @@ output_pad
 bias
     whether each output channel has an offset
 """,
+    'nn.DecoderBlock':
+"""A block that also looks at another sequence: block(x, memory).
+
+Parameters
+----------
+embed
+    the axis of a word's numbers: 'embed=64'
+heads
+    of both attentions
+hidden
+    the axis inside the feed-forward: 'ff=256'
+memory
+    the axis of the other sequence's numbers; None: like embed
+seed
+    of the first weights
+block
+    options of TransformerBlock
+""",
     'nn.Dropout':
 """While training, zero each number with probability p and divide the rest by 1 - p; in use, nothing.
 
@@ -623,6 +641,8 @@ rope
     base of rotary positions, 10000.0 say, or a rope_table; None: none
 over
     the axis of the words
+memory
+    the axis of another sequence's numbers: it looks at all of that
 seed
     of the first weights
 """,
@@ -1074,6 +1094,22 @@ curve
     function of the step, counted from 0: warmup_cosine, or one of yours
 options
     what it takes besides: total=, warmup=, ...
+""",
+    'optim.TensaiAdam':
+"""Adam with one count of steps for all parameters, which each moves on, as tensai has it.
+
+Parameters
+----------
+params
+    a model, a list of parameters, or of dict(params=..., lr=...)
+lr
+    learning rate: about how far a weight goes
+betas
+    what each step keeps of both averages
+eps
+    added to the corrected root
+weight_decay
+    times the weight is added to its gradient
 """,
     'optim.clip_grad_norm':
 """Scale all gradients by max_norm / (norm + 1e-6) if their norm is above it. Gives the norm before.

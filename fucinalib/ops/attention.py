@@ -26,8 +26,8 @@ def _band(t, s, mask, window):
     if mask != 'causal' and not window: return -FAR, FAR
     if mask == 'causal' and t <= s: return (s - t - int(window) + 1 if window else -FAR), s - t
     if mask == 'causal':
-        head, help = f'of {t} queries and {s} keys', "causal queries are the last of the keys; mask='bidirectional'"
-        raise fault(InvalidShape, head, help=help)
+        help = "causal queries are the last of the keys; mask='bidirectional'"
+        raise fault(InvalidShape, f'of {t} queries and {s} keys', help=help)
     head = 'with a window looks back, and bidirectional queries look both ways'
     raise fault(OptionError, head, help="mask='causal', or window=0")
 
