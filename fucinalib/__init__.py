@@ -6,6 +6,7 @@ from . import _before_numpy                      # before NumPy
 import builtins as _builtins
 from importlib import import_module as _import
 from .errors import *
+from .absent import for_import as _for_import, install as _install
 from ._help import TEXTS as _texts
 from .elsewhere import of_module as _of_module
 from .errors import fault as _fault
@@ -51,7 +52,7 @@ def __getattr__(name):
         return part
     known = [*_LATER, *_PARTS, *(n for n in globals() if not n.startswith('_'))]
     methods = [n for n in dir(Tensor) if not n.startswith('_')]
-    raise _fault(UnknownName, f'fucinalib has no {name!r}', help=_of_module(name, known, methods))
+    raise _for_import(_fault(UnknownName, f'fucinalib has no {name!r}', help=_of_module(name, known, methods)))
 
 
 class _NoFunction(type(_builtins)):
@@ -61,6 +62,7 @@ class _NoFunction(type(_builtins)):
                      help="fl.Tensor([1., 2.], 'col') makes a tensor, fl.param(...) one that learns")
 
 
+_install()
 tensor.__class__ = _NoFunction      # noqa: F821  a submodule that was imported above
 
 

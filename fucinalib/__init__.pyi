@@ -42,6 +42,8 @@ from .errors import ShapeMismatch as ShapeMismatch
 from .errors import StateMismatch as StateMismatch
 from .errors import TagError as TagError
 from .errors import TernaryContractDimNotBlockAligned as TernaryContractDimNotBlockAligned
+from .errors import UnknownImport as UnknownImport
+from .errors import UnknownModule as UnknownModule
 from .errors import UnknownName as UnknownName
 from .errors import UnsupportedGradient as UnsupportedGradient
 from .errors import UnsupportedView as UnsupportedView

@@ -5,6 +5,7 @@ A name that is in no table gets the nearest spelling there is, if it is near eno
 import inspect
 from difflib import get_close_matches
 import numpy as np
+from .absent import for_import
 from .errors import DTypeError, InvalidShape, NoFirstAxis, OptionError, UnknownName, brief, fault
 from .positions import axes_asked, example
 
@@ -354,7 +355,8 @@ def of_package(package, name, known, ways):
     if isinstance(known, dict): known = [n for n, v in known.items() if not inspect.ismodule(v)]
     known = [n for n in known if not n.startswith('_')]
     help = ways.get(name) or _of_either(name, known, f'did you mean {package}.{{}}?')
-    return fault(UnknownName, f'{package} has no {name!r}', help=help or f'there is: {" ".join(sorted(known))}')
+    help = help or f'there is: {" ".join(sorted(known))}'
+    return for_import(fault(UnknownName, f'{package} has no {name!r}', help=help))
 
 
 def _of_either(name, known, asking):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch',
            'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'StateMismatch', 'DTypeError', 'OptionError', 'OptionTypeError', 'IndexOutOfBounds',
-           'DivisionByZero', 'UnknownName', 'GradError', 'BackwardAlreadyRun',
+           'DivisionByZero', 'UnknownName', 'UnknownImport', 'UnknownModule', 'GradError', 'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph',
            'GradientShapeMismatch', 'GradientMismatch',
            'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported',
@@ -121,6 +121,8 @@ class IndexOutOfBounds(FucinaError, IndexError): "An index beyond its axis."
 class DivisionByZero(FucinaError, ZeroDivisionError): "An integer division by zero."
 
 class UnknownName(FucinaError, AttributeError): "A method or function that does not exist."
+class UnknownImport(FucinaError, ImportError): "The import of a name that does not exist."
+class UnknownModule(UnknownImport, ModuleNotFoundError): "The import of a module that does not exist."
 
 class GradError(FucinaError, RuntimeError): "Something about gradients."
 class BackwardAlreadyRun(GradError): "A graph gives its gradients once."

@@ -9,7 +9,7 @@ HOME = Path(fl.__file__).parent
 ROOT = HOME.parent
 
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
-ORDER = """_before_numpy colors errors misnamed sides positions elsewhere modes tags dtypes incoming show kernels
+ORDER = """_before_numpy colors errors absent misnamed sides positions elsewhere modes tags dtypes incoming show kernels
            formats block_arithmetic tensor arguments misuse hooks operands written owed widening autograd gradients
            checks unfit picture graph
            contraction_trace

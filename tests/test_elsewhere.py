@@ -1,6 +1,6 @@
 """Names that people bring from torch, NumPy, JAX and Keras: each is told the true way here, and
 no wild guess is made."""
-import re, subprocess, sys
+import copy, doctest, importlib.util, inspect, pickle, re, subprocess, sys
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -228,3 +228,65 @@ def test_dir_lists_what_is_imported_later():
     ask = [sys.executable, '-c', 'import fucinalib as fl; print(*dir(fl))']
     seen = subprocess.run(ask, capture_output=True, text=True)
     assert {'nn', 'optim', 'data', 'train', 'record', 'summary', 'softmax', 'Tensor'} <= set(seen.stdout.split())
+
+
+# ---- imports of what is not there
+
+FROM = {'from fucinalib.data import DataLoader': "data.batches('batch', 32, seed=0)",
+        'from fucinalib.nn import CrossEntropyLoss': "x.cross_entropy('class', labels)",
+        'from fucinalib.nn import Linear, Linaer': 'did you mean fl.nn.Linear?',
+        'from fucinalib.nn.init import kaiming_normal_': 'he_normal',
+        'from fucinalib import cuda as c': 'everything is computed on the CPU',
+        'from fucinalib import Tensro': "did you mean 'Tensor'?",
+        'from fucinalib.optim import StepLR': 'optim.Schedule(opt, optim.stepwise',
+        'from fucinalib.train import Trainer': 'fl.train.Learner(',
+        'from fucinalib.knn import KNeighborsClassifier': 'fl.knn.Classifier(k=5)',
+        'from fucinalib.lora import LoraConfig': 'LoRA(layer',
+        'from fucinalib.evolution import CMAES': 'Evolution(model)'}
+MODULES = {'import fucinalib.nn.functional as F': 'every function is there as fl.name',
+           'from fucinalib.nn.functional import relu': 'every function is there as fl.name',
+           'from fucinalib.utils.data import DataLoader': 'fl.data.Dataset(x, y)',
+           'from fucinalib.optim.lr_scheduler import StepLR': 'optim.Schedule(opt',
+           'import fucinalib.cuda.amp': 'everything is computed on the CPU',
+           'import fucinalib.jit': 'fl.record(step)',
+           'import fucinalib.nn.Linear as Linear': 'from fucinalib.nn import Linear',
+           '__import__("importlib").import_module("fucinalib.torch")': 'fl.op_table()'}
+
+@pytest.mark.parametrize('line', [*FROM, *MODULES])
+def test_an_import_is_told_what_an_attribute_is_told(line):
+    "And stays the ImportError that programs catch."
+    kind, said = (fl.UnknownImport, FROM) if line in FROM else (fl.UnknownModule, MODULES)
+    with pytest.raises(kind, match=re.escape(said[line])) as e: exec(line, {})
+    assert isinstance(e.value, ImportError) and not isinstance(e.value, AttributeError)
+    assert e.value.name.startswith('fucinalib') and e.value.__cause__ is None
+    assert isinstance(e.value, ModuleNotFoundError) == (line in MODULES)
+    again = pickle.loads(pickle.dumps(e.value))
+    assert str(again) == str(e.value) and again.name == e.value.name
+
+def test_the_import_that_is_shown_works():
+    with pytest.raises(fl.UnknownModule) as e: exec('import fucinalib.optim.AdamW', {})
+    scope = {}
+    exec(e.value.help, scope)
+    assert scope['AdamW'] is fl.optim.AdamW
+
+def test_questions_about_names_and_modules_are_answered_as_before():
+    "Who asks whether something is there is told that it is not; who imports from a module half made, waits."
+    assert not hasattr(fl, 'cuda') and getattr(fl.nn, 'CrossEntropyLoss', None) is None
+    for name in ('fucinalib.nn.functional', 'fucinalib.cuda', 'fucinalib.nn.Linear', 'fucinalib.qqq'):
+        assert importlib.util.find_spec(name) is None
+    assert importlib.util.find_spec('fucinalib.nn.layers') and not hasattr(fl, '__wrapped__')
+    assert inspect.unwrap(fl.relu) and inspect.getmodule(fl.nn.Linear).__name__ == 'fucinalib.nn.layers'
+    assert pickle.loads(pickle.dumps(fl.nn.Linear)) is copy.deepcopy(fl.nn.Linear) is fl.nn.Linear
+    assert doctest.DocTestFinder().find(fl.nn, 'nn') is not None
+    with pytest.raises(ModuleNotFoundError) as e: exec('import fucinalib.knn.trees', {})
+    with pytest.raises(ModuleNotFoundError) as e: exec('import fucinalibs.knn', {})
+    assert type(e.value) is ModuleNotFoundError
+    sys.modules['fucinalib.nn.half_made'] = sys
+    try: exec('from fucinalib.nn import half_made; assert half_made is __import__("sys")', {})
+    finally: del sys.modules['fucinalib.nn.half_made']
+
+def test_the_finder_stands_once_behind_all_others():
+    ours = [f for f in sys.meta_path if getattr(f, '__module__', '') == 'fucinalib.absent']
+    assert len(ours) == 1
+    fl.absent.install()
+    assert sys.meta_path[-1] is fl.absent.Absent and sys.meta_path.count(fl.absent.Absent) == 1
