@@ -1055,7 +1055,7 @@ iterations
 weight_decay
     times the rate: the share that is taken off before the step
 scale
-    or 'rms': as long as steps of Adam
+    rows are outputs, in nn.Linear inputs; or 'rms': as Adam
 rows
     leading axes that are rows; 0: no matrix
 others
@@ -1352,6 +1352,8 @@ Parameters
 ----------
 path
     a directory that `save_checkpoint` wrote
+more
+    none: parts have names
 parts
     model=, optimizer=, ema=: what has a load_state_dict
 """,
@@ -1388,6 +1390,8 @@ path
     a directory; made if it is not there
 state
     numbers, texts, lists and dicts of them: `dict(step=20)`
+more
+    none: parts have names
 parts
     model=, optimizer=, ema=: what has a state_dict, or such a dict
 """,

@@ -7,6 +7,7 @@ import operator
 from keyword import iskeyword
 from math import isfinite, prod
 import numpy as np
+from .elsewhere import CPU
 from .errors import (DTypeError, IndexOutOfBounds, InvalidDataLength, InvalidShape, OptionError,
                      ShapeMismatch, TagError, UnsupportedView, brief, did_you_mean, fault, some)
 from .incoming import refuse_huge
@@ -22,6 +23,8 @@ __all__ = ['as_whole', 'made_whole', 'nothing_between', 'new_sizes', 'read_sizes
            'read_owners', 'check_shares', 'check_state', 'check_streams', 'read_rope',
            'say_sizes', 'name_product', 'check_matrices']
 
+# options of other libraries where a tensor is made
+MADE = dict(device=CPU, requires_grad='fl.param(x) makes of a tensor one that learns', out='a new tensor comes back')
 MOST = 2**60        # values; no memory holds more
 
 
@@ -68,7 +71,7 @@ def new_sizes(tags,        # names of the axes of a tensor to be made: 'row col'
     for t in sizes:
         if t in tags: continue
         raise fault(OptionError, f'there is no option {t!r}, nor an axis of that name', tags=' '.join(tags),
-                    help=did_you_mean(t, (*tags, *options)))
+                    help=MADE.get(t) or did_you_mean(t, (*tags, *options)))
     if shape is None:
         try: given = [sizes[t] for t in tags]
         except KeyError as e: raise _size_missing(e.args[0], tags, sizes, options, more) from None
@@ -387,12 +390,14 @@ def read_labels(labels,  # a tensor, an array, or a list
                ):
     "The labels as an array in the order of the axes `rest`, or flat. Whether they are labels is not looked at."
     tensor = isinstance(labels, Tensor)
-    if tensor and set(labels.tags) != set(rest):
-        raise fault(TagError, f'the labels have the axes of x without {tag!r}', repr(' '.join(rest)))
+    if tensor and set(labels.tags) != set(rest): raise _other_labels(labels, rest, shape, tag)
     try: y = align(labels.data, labels.tags, rest) if tensor else np.asarray(labels)
     except ValueError:
         help = 'a number that does not count fills them up: ignore_index'
         raise fault(InvalidShape, 'the lists of labels have different lengths', help) from None
+    if not tensor and y.shape[:-1] == shape and y.ndim == len(shape) + 1 and y.shape[-1] > 1:
+        raise fault(ShapeMismatch, f'one label for each row, not a number for each {tag!r}',
+                    help='np.argmax(labels, -1) are the labels of one-hot rows', labels=y)
     if y.size != prod(shape) and not tensor:
         head = f'{y.size} labels for {prod(shape)} rows of {tag!r}'
         raise fault(InvalidDataLength, head, f'one label for each row: {say_sizes(dict(zip(rest, shape))) or "one"}')
@@ -400,6 +405,18 @@ def read_labels(labels,  # a tensor, an array, or a list
         help = f'one for each row of {tag!r}: shape {shape}, or a flat list in that order'
         raise fault(ShapeMismatch, f'labels of shape {y.shape}', help)
     return y
+
+
+def _other_labels(labels, rest, shape, tag):
+    "The error for labels along other axes: one-hot, along one of another name, or of another shape."
+    if set(labels.tags) == {*rest, tag}:
+        head = f'one label for each row, not a number for each {tag!r}'
+        return fault(TagError, head, help=f'labels.argmax({tag!r}) are the labels of one-hot rows')
+    lost, new = [t for t in labels.tags if t not in rest], [t for t in rest if t not in labels.tags]
+    fit = len(lost) == len(new) and all(labels.size(t) == shape[rest.index(n)] for t, n in zip(lost, new))
+    help = f'labels go along {" ".join(rest)!r}, of {say_sizes(dict(zip(rest, shape)))}' if rest else 'one label'
+    if fit: help = f'labels.rename({", ".join(by_word(t, repr(n)) for t, n in zip(lost, new))})'
+    return fault(TagError, f'the labels have the axes of x without {tag!r}', help=help)
 
 
 def read_offsets(x, i, offsets):

@@ -306,7 +306,7 @@ class writable(Check):
         if not isinstance(x, Tensor): return
         if x.requires_grad:
             raise fault(UnsupportedGradient, f'changes values in place, and {n} is in a graph',
-                        help=f'{n}.detach() has the same memory and no graph')
+                        help=f'{n}.detach().{{op}}(...): it has the same memory and no graph')
         if x.data.dtype in F8:
             raise fault(DTypeError, f'of {x.dtype}: 8-bit numbers are for storage',
                         help=f"{n}.to('f32') computes")

@@ -10,6 +10,7 @@ from .errors import DTypeError, InvalidShape, NoFirstAxis, OptionError, UnknownN
 from .positions import axes_asked, example
 
 __all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG', 'Count', 'LAYER_NAMES',
+           'SCHEDULES', 'CPU', 'HALVES', 'ACCURACY', 'BATCHES', 'PARTS', 'LOADS', 'SAVES', 'LOOPS', 'STEPS',
            'of_tensor', 'of_layer', 'no_method', 'no_setting', 'no_walk', 'no_length', 'several_values',
            'taken_apart', 'given_along', 'not_numpys', 'of_module', 'of_package', 'nearest']
 
@@ -36,11 +37,14 @@ METHODS = dict(
     # number types, memory, gradients
     astype='to', type='to', float="to('f32')", double="to('f64')", half="to('f16')",
     bfloat16="to('bf16')", long="to('i64')",
-    int="to('i32')", sub_='add_(other, alpha=-1)', div_='mul_(1 / s)',
+    int="to('i32')", sub_='add_(other, alpha=-1)', subtract_='add_(other, alpha=-1)', div_='mul_(1 / s)',
+    addcmul_='add_(a * b, alpha=s)', addcdiv_='add_(a / b, alpha=s)', lerp_='mul_(1 - s).add_(other, alpha=s)',
     requires_grad_='param(x), or x.requires_grad = True',
     retain_grad='x.graph(), which shows every gradient')
 
 CPU = 'everything is computed on the CPU; leave it out'
+HALVES = ("model.to('bf16') keeps weights in 16 bits, and optimizers keep f32 copies of them; there is no autocast, "
+          'leave it and its scaler out')
 SENTENCES = dict.fromkeys('cpu cuda device is_cuda mps pin_memory is_available'.split(), CPU) | dict(
     zero_='p.zero_grad() clears the gradient of p; x.mul_(0) writes zeros into x',
     fill_='x.mul_(0).add_(value) writes one value; fl.full_like(x, value) is a new tensor',
@@ -51,21 +55,50 @@ LAYERS = ('fl.nn has layers, each named by its axes: fl.nn.Linear(\'pixel=64\', 
 STEP = 'say w.detach().add_(w.grad, alpha=-lr)'
 STEPS = 'opt = fl.optim.AdamW(model, lr=1e-3), or SGD, Adam; then loss.backward(), opt.step(), opt.zero_grad()'
 CLIP = 'norm = fl.optim.clip_grad_norm(model, 1.) between backward and step'
-RATES = 'fl.optim.Schedule(opt, fl.optim.warmup_cosine, total=1000), and its step() after opt.step()'
+RATES = ('schedule = fl.optim.Schedule(opt, fl.optim.warmup_cosine, total=1000), or stepwise, exponential, linear, '
+         'steady, a function of the step; and schedule.step() after opt.step()')
 LOOPS = ('fl.train.Learner(model, optimizer, step).fit(batches, epochs) trains; step is a function of a batch that '
          'gives the loss')
-BATCHES = "data = fl.data.Dataset(x, y), then for x, y in data.batches('batch', 32, seed=0): ..."
-PARTS = "data = fl.data.Dataset(x, y), then train, test = data.split(.2, seed=0); data.shuffle(seed=0)"
+BATCHES = "data = fl.data.Dataset(x, y); then for x, y in data.batches('batch', 32, seed=0): ..."
+PARTS = "data = fl.data.Dataset(x, y); train, test = data.split(.2, seed=0); data.shuffle(seed=0)"
 DATA = 'fl.data.digits(), fl.data.iris(), and train, test = fl.data.mnist() or fl.data.fashion_mnist()'
 NEAREST = 'fl.knn.Classifier(k=5).fit(x, y).predict(new)'
-FILES = ("fl.train.save_weights('model.safetensors', model) writes, fl.train.load_weights('model.safetensors', "
-         "model) reads; fl.train.save_checkpoint(path, model=model, optimizer=optimizer) keeps a whole training")
+TORCHS = 'weights of torch: fl.nn.from_torch(model, arrays)'
+LOADS = ("fl.train.load_weights('model.safetensors', model) reads weights into a model; "
+         f"fl.train.restore_checkpoint('run', model=model, optimizer=opt) a whole training; {TORCHS}")
+SAVES = ("fl.train.save_weights('model.safetensors', model) writes weights; "
+         "fl.train.save_checkpoint('run', dict(epoch=1), model=model, optimizer=opt) a whole training")
 EAGER = 'fl.record(step) replays a training step on fixed memory; everything else runs as it is called'
 SLOPES = 'loss.backward(), then w.grad; gradients have no gradients'
 SEEDS = 'seed= of each random operation, or fl.manual_seed(seed) once'
+ACCURACY = ("(scores.argmax('class') == labels).to('f32').mean() of one batch; over many "
+            'fl.train.Confusion(classes).add(predicted, labels).accuracy()')
 MATRICES = 'decompositions are NumPy\'s and have no gradient: np.linalg.svd(x.numpy()) and so on'
 VALUES = "fl.Tensor(values, 'row col')"
 AXES = "x.split(tag, 'a b', sizes), x.permute('b a'), x.merge(tag, 'a b'): by name"
+
+FREELY = 'every function is there as fl.name and as x.name: fl.relu(x), x.relu()'
+
+# a schedule of torch, optax, Keras or transformers -> ours
+_SCHEDULE = 'fl.optim.Schedule(opt, {}); and its step() after opt.step()'.format
+SCHEDULES = {name: _SCHEDULE(how) for names, how in {
+    'StepLR': 'fl.optim.stepwise, every=30, factor=.1',
+    'MultiStepLR': 'lambda step: .1 ** sum(step >= m for m in (30, 80))',
+    'CosineAnnealingLR CosineDecay cosine_decay_schedule': 'fl.optim.warmup_cosine, total=1000',
+    'get_cosine_schedule_with_warmup warmup_cosine_decay_schedule OneCycleLR':
+        'fl.optim.warmup_cosine, total=1000, warmup=100',
+    'CosineAnnealingWarmRestarts': 'lambda step: fl.optim.warmup_cosine(step % 100, total=100)',
+    'ExponentialLR MultiplicativeLR ExponentialDecay exponential_decay': 'fl.optim.exponential, factor=.99',
+    'LinearLR': 'fl.optim.linear, total=1000',
+    'get_linear_schedule_with_warmup': 'fl.optim.linear, total=1000, warmup=100',
+    'ConstantLR get_constant_schedule get_constant_schedule_with_warmup': 'fl.optim.steady, warmup=100',
+    'PolynomialLR PolynomialDecay': 'lambda step: max(0, 1 - step / 1000) ** 2',
+    'CyclicLR': 'lambda step: abs(step % 100 - 50) / 50',
+    'SequentialLR ChainedScheduler': 'lambda step: min(1, (step + 1) / 100) * .99 ** step',
+    'LambdaLR': 'lambda step: 1 / (1 + step)'}.items() for name in names.split()} | dict(
+    dict.fromkeys('lr_scheduler LRScheduler Scheduler schedules'.split(), RATES),
+    ReduceLROnPlateau='opt.lr = opt.lr * .1 where the loss stops falling; a Learner calls a function after each epoch: '
+                      'callbacks=[lambda learner: ...], which sees learner.history')
 
 # a function or module of a library -> what to write here
 FUNCTIONS = dict(
@@ -79,15 +112,18 @@ FUNCTIONS = dict(
            Embedding="fl.nn.Embedding('word=1000', 'embed=64')")
     | dict.fromkeys('optimizers SGD Adam AdamW Muon optax Adagrad RMSprop'.split(), STEPS)
     | dict.fromkeys('clip_grad_norm_ clip_grad_norm clip_by_global_norm'.split(), CLIP)
-    | dict.fromkeys('lr_scheduler StepLR CosineAnnealingLR'.split(), RATES)
-    | dict.fromkeys('Trainer fit callbacks Learner'.split(), LOOPS)
+    | dict.fromkeys('amp autocast GradScaler'.split(), HALVES)
+    | SCHEDULES | dict.fromkeys('Trainer fit callbacks Learner'.split(), LOOPS)
     | dict.fromkeys('EarlyStopping'.split(), 'fl.train.EarlyStop(patience=5), among the callbacks of a Learner')
     | dict.fromkeys('ModelCheckpoint'.split(), 'fl.train.Checkpoints(path), among the callbacks of a Learner')
     | dict.fromkeys('DataLoader Dataset TensorDataset utils'.split(), BATCHES)
     | dict.fromkeys('random_split train_test_split shuffle permutation'.split(), PARTS)
     | dict.fromkeys('KNeighborsClassifier NearestNeighbors KNN neighbors'.split(), NEAREST)
     | dict.fromkeys('datasets MNIST FashionMNIST digits iris mnist'.split(), DATA)
-    | dict.fromkeys('save load savez state_dict load_state_dict from_pretrained'.split(), FILES)
+    | dict.fromkeys('load load_file load_model from_pretrained load_weights restore_checkpoint'.split(), LOADS)
+    | dict.fromkeys('save savez save_file save_model save_weights save_checkpoint'.split(), SAVES)
+    | dict(state_dict=f'model.state_dict() is name -> array; {SAVES}',
+           load_state_dict=f'model.load_state_dict(state) takes name -> array; {LOADS}')
     | dict.fromkeys('LoRA LoraConfig peft get_peft_model'.split(), "fl.lora.add_lora(model, '*.q *.v')")
     | dict.fromkeys('CMAES evolution_strategies'.split(), 'fl.evolution.Evolution(model).step(reward)')
     | dict.fromkeys('from_torch to_torch load_torch'.split(), 'fl.nn.from_torch(model, arrays), fl.nn.to_torch(model)')
@@ -111,15 +147,14 @@ FUNCTIONS = dict(
     identity="fl.eye('row col', n)",
     cat="fl.concat([a, b], 'row')", concatenate="fl.concat([a, b], 'row')", vstack="fl.concat([a, b], 'row')",
     hstack="fl.concat([a, b], 'col')",
-    functional='every function is there as fl.name and as x.name',
-    F='every function is there as fl.name and as x.name',
+    functional=FREELY, F=FREELY,
     float32="'f32'", float64="'f64'", float16="'f16'", bfloat16="'bf16'", int64="'i64'", int32="'i32'",
     int8="'i8'", uint8="'u8'", bool="'bool'",
     float="'f32'", double="'f64'", half="'f16'", long="'i64'", int="'i64'", dtype="'f32', say; fl.f32 is the same",
     set_default_dtype="floats become f32; dtype='f64' says otherwise",
     set_printoptions='x.numpy() prints as NumPy does',
     vmap='name the extra axis: what an operation does not name passes through',
-    accuracy="(x.argmax('class') == labels).to('f32').mean()",
+    accuracy=ACCURACY,
     inference_mode='fl.no_grad', set_grad_enabled='fl.no_grad() and fl.enable_grad()',
     no_gradient='fl.no_grad()', tensor="fl.Tensor([1., 2.], 'col')")
 
@@ -162,7 +197,8 @@ MISSING = dict(one_hot="the names of the axes come before the depth: one_hot([2,
 
 # an option of an operation -> what to say
 BY_TAG = '{where}axes are chosen by tag: {call}'
-OPTIONS = dict(dim=BY_TAG, axis=BY_TAG, dims=BY_TAG,
+OPTIONS = dict(dim=BY_TAG, axis=BY_TAG, dims=BY_TAG, **dict.fromkeys('device non_blocking pin_memory'.split(), CPU),
+               requires_grad='fl.param(x) makes of a tensor one that learns',
                unbiased='ddof=1 divides by n - 1, ddof=0 by n', correction='ddof, the same number',
                keepdim=REDUCED, keepdims=REDUCED,
                inplace=FRESH, out=FRESH)
@@ -209,8 +245,11 @@ def of_tensor(name, known):
 # what a module of another library has -> what to say here
 MODELS = SENTENCES | dict(
     dict.fromkeys('float double half bfloat16 type astype'.split(), "model.to('f32'), 'f64', 'f16' or 'bf16'")
-    | dict.fromkeys('compile fit predict evaluate save load save_weights load_weights'.split(),
+    | dict.fromkeys('compile fit predict evaluate'.split(),
                     'a loop of yours trains it: loss.backward() and an optimizer; state_dict() takes its tensors out')
+    | dict.fromkeys('save save_weights save_pretrained'.split(), "fl.train.save_weights('model.safetensors', model)")
+    | dict.fromkeys('load load_weights load_from_checkpoint from_pretrained'.split(),
+                    "fl.train.load_weights('model.safetensors', model)")
     | dict.fromkeys('weights variables trainable_weights trainable_variables'.split(), 'model.parameters()')
     | dict.fromkeys('get_weights get_extra_state'.split(), 'model.state_dict()')
     | dict.fromkeys('set_weights set_extra_state'.split(), 'model.load_state_dict(state)')
@@ -237,7 +276,10 @@ LAYER_NAMES = dict(
                     'a function stands in a Sequential as it is; Apply(fn) is a layer')
     | dict.fromkeys('CrossEntropyLoss NLLLoss MSELoss L1Loss BCELoss BCEWithLogitsLoss KLDivLoss losses loss'.split(),
                     "a loss is a function: x.cross_entropy('class', labels), x.mse_loss(y), x.bce_loss(y)")
-    | dict.fromkeys('functional F'.split(), 'every function is there as fl.name and as x.name')
+    | dict.fromkeys('functional F'.split(), FREELY) | dict.fromkeys('save save_file'.split(), SAVES)
+    | dict.fromkeys('load load_file'.split(), LOADS) | dict.fromkeys('amp autocast GradScaler'.split(), HALVES)
+    | dict.fromkeys('Dropout1d Dropout2d Dropout3d AlphaDropout'.split(), 'Dropout(.5)')
+    | dict.fromkeys('ZeroPad2d ConstantPad2d ReflectionPad2d'.split(), "x.pad('h', 1, 1).pad('w', 1, 1)")
     | dict.fromkeys('BatchNorm1d BatchNorm2d BatchNorm3d BatchNormalization SyncBatchNorm'.split(),
                     "BatchNorm('channel=8')")
     | dict.fromkeys('InstanceNorm1d InstanceNorm2d GroupNormalization'.split(),
@@ -245,6 +287,7 @@ LAYER_NAMES = dict(
     | dict.fromkeys('Conv2DTranspose ConvTranspose'.split(),
                     "ConvTranspose2d('feature=8', 'channel=4', 4, stride=2, padding=1)")
     | dict.fromkeys('AdaptiveAvgPool2d GlobalAveragePooling2D'.split(), "x.mean('h', 'w')")
+    | dict.fromkeys('AdaptiveMaxPool2d GlobalMaxPooling2D'.split(), "x.max('h', 'w')")
     | dict.fromkeys('TransformerEncoderLayer Transformer TransformerEncoder'.split(),
                     "TransformerBlock('embed=64', 4, 'ff=256'), a list of them")
     | dict.fromkeys('TransformerDecoderLayer TransformerDecoder'.split(),
@@ -268,7 +311,19 @@ def no_method(x, name, known):
     if name == '_data': return fault(DTypeError, HIDDEN, help=SHOWN)
     if name in x.tags: return fault(UnknownName, f'{name!r} is an axis of x', x=x, help=_ways_along(name))
     help, shown = of_tensor(name, known), example(METHODS.get(name), x)
+    if name.endswith('_') and name in (WRITTEN | METHODS) and x.requires_grad: help = _written_to(name)
     return fault(UnknownName, f'a tensor has no {name!r}', x=x, help=f'{help} {shown}' if shown else help)
+
+
+WRITTEN = dict(zero_='mul_(0)', fill_='mul_(0).add_(value)', copy_='mul_(0).add_(other)', mul_='mul_(s)',
+               add_='add_(other)', requires_grad_='requires_grad = True')
+
+def _written_to(name):
+    "What writes into a tensor that learns, beside its graph."
+    if name == 'requires_grad_': return 'it learns already; x.requires_grad = False ends that'
+    clear = 'x.zero_grad() clears its gradient; ' * (name == 'zero_')
+    step = f'; a step is {STEP.removeprefix("say ").replace("w.", "x.")}' * (name in ('sub_', 'subtract_'))
+    return f'{clear}x.detach().{WRITTEN.get(name) or METHODS[name]} writes into x{step}'
 
 
 def given_along(x, function, args, kw):
@@ -348,14 +403,16 @@ def of_module(name, known, methods=()):
     return _of_either(name, known, 'did you mean {!r}?') or TABLE
 
 
-def of_package(package, name, known, ways):
+def of_package(package, name, known, ways, functions=()):
     """The error for a name that a package of the library has not: what there is for one that other
-    libraries have (`ways`), else the nearest spelling. Of a dict, `known`, modules are left out."""
+    libraries have (`ways`), that it is one of the `functions` of tensors, else the nearest spelling. Of a
+    dict, `known`, modules are left out."""
     if name.startswith('__'): return AttributeError(name)      # Python asks for those
     if isinstance(known, dict): known = [n for n, v in known.items() if not inspect.ismodule(v)]
     known = [n for n in known if not n.startswith('_')]
-    help = ways.get(name) or _of_either(name, known, f'did you mean {package}.{{}}?')
-    help = help or f'there is: {" ".join(sorted(known))}'
+    near = _of_either(name, known, f'did you mean {package}.{{}}?')
+    if name in functions: near = f'fl.{name}(x, ...) and x.{name}(...) compute it' + (f'; {near}' if near else '')
+    help = ways.get(name) or near or f'there is: {" ".join(sorted(known))}'
     return for_import(fault(UnknownName, f'{package} has no {name!r}', help=help))
 
 

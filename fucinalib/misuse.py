@@ -10,7 +10,7 @@ from .elsewhere import MISSING, OPTIONS, taken_apart
 from .errors import DTypeError, InvalidShape, OptionError, OutOfMemory, TagError, UnsupportedView
 from .errors import brief, did_you_mean, fault
 from .misnamed import ANY, CHOSEN
-from .positions import NAMING, NUMBER_FIRST, by_name, names_first
+from .positions import NAMING, NUMBER_FIRST, by_name, names_first, number_first
 from .tensor import Tensor
 
 __all__ = ['complaint', 'completed', 'unnamed_index', 'no_assignment', 'no_merge', 'doc_of', 'check_slopes']
@@ -25,7 +25,7 @@ def completed(o,      # an operation
     unnamed = isinstance(error, TagError) and (CHOSEN in error.head or 'needs the name' in error.head)
     if unnamed and (call := by_name(o, args, kw)):
         position = re.match('position .*? is .*?: ', error.help or '')
-        error.help = (position[0] if position and o.name not in NUMBER_FIRST else '') + call
+        error.help = (position[0] if position and o.name not in NUMBER_FIRST and not number_first(args) else '') + call
     elif unnamed and error.help in ('name it', ANY) and (tags := _first_tags(args)):
         error.help = f'the axes of x are {" ".join(tags)}'
     elif args and (call := names_first(o, args, kw)):

@@ -171,18 +171,29 @@ def place_fault(part, there, p, i, node):
 # ---- what can be gone back from, and once
 def no_way_back(x):
     "The error for backward of a constant."
-    help = ('nothing it was made from requires a gradient: use param(...) or requires_grad=True, '
-            'and stay outside no_grad()')
+    help = ('nothing it was made from requires a gradient: use param(...) or requires_grad=True, and stay outside '
+            f'no_grad(); w = w - lr * w.grad makes another w there, and {MOVED}')
     return fault(NoGradientGraph, 'backward of a constant', x=x, help=help)
 
+
+MOVED = 'w.detach().add_(w.grad, alpha=-lr) moves w itself'
 
 def spent_fault(x, node):
     "The error for a graph whose gradients were already taken."
     if node is x:
         return fault(BackwardAlreadyRun, 'backward already ran on this result', x=x,
                      help='compute the result again; what the gradient rules had saved is freed as they run')
+    help = 'compute the shared part again, or add the two losses and run backward once'
+    if _is_moved(node): help = f'w = w - lr * w.grad goes back through every w before, and {MOVED}; else {help}'
     return fault(BackwardAlreadyRun, f'backward already ran through a part of this graph, a result of {node.op.name}',
-                 x=x, shared=node, help='compute the shared part again, or add the two losses and run backward once')
+                 x=x, shared=node, help=help)
+
+
+def _is_moved(node):
+    "Whether a result may be a parameter that was moved by hand: one tensor like it, and a constant added."
+    from_ = [p for p in node.parents if p is not None]
+    alike = len(from_) == 1 and (from_[0].tags, from_[0].shape) == (node.tags, node.shape)
+    return alike and node.op.name in ('add', 'sub')
 
 
 # ---- proof, and blocks that run again

@@ -6,7 +6,7 @@ error runs as it is. Nothing here decides what is wrong; it only says what was p
 import numpy as np
 from .errors import brief, is_tagged
 
-__all__ = ['NAMING', 'NUMBER_FIRST', 'by_name', 'names_first', 'example', 'axes_asked']
+__all__ = ['NAMING', 'NUMBER_FIRST', 'by_name', 'number_first', 'names_first', 'example', 'axes_asked']
 
 NAMING = frozenset('tag tags row col a b over_tags'.split())     # parameters that choose axes of the first operand
 LAST = dict(row=-2, a=-2, col=-1, b=-1, tag=-1)                  # the axis such a parameter means if nothing is given
@@ -57,12 +57,19 @@ def example(name, x):
 
 
 # ---- a call with its numbers read as axes
+def number_first(args):
+    "Whether a number stands before the name of an axis: topk(x, 2, 'class')."
+    if len(args) < 3 or not is_tagged(args[0]): return False
+    return _is_count(args[1]) and isinstance(args[2], str) and args[2] in args[0].tags
+
+
 def by_name(o, args, kw):
     "The call of the operation `o` with names in the place of positions, or None where no name can be told."
     x = next(filter(is_tagged, _flat(args[:1])), None)
     if x is None: return None
     rest = [*args[1:]]
     if o.name in NUMBER_FIRST and rest and all(map(_is_count, rest[:2])): rest = [(rest[1:] or [-1])[0], rest[0]]
+    if number_first(args): rest[:2] = rest[1::-1]
     special = SPECIAL.get(o.name)
     if special and (not rest or _is_count(rest[0]) or _is_counts(rest[0])): return special(x, rest)
     try: given = o.signature.bind_partial(args[0], *rest, **kw).arguments

@@ -238,7 +238,7 @@ FROM = {'from fucinalib.data import DataLoader': "data.batches('batch', 32, seed
         'from fucinalib.nn.init import kaiming_normal_': 'he_normal',
         'from fucinalib import cuda as c': 'everything is computed on the CPU',
         'from fucinalib import Tensro': "did you mean 'Tensor'?",
-        'from fucinalib.optim import StepLR': 'optim.Schedule(opt, optim.stepwise',
+        'from fucinalib.optim import StepLR': 'fl.optim.Schedule(opt, fl.optim.stepwise',
         'from fucinalib.train import Trainer': 'fl.train.Learner(',
         'from fucinalib.knn import KNeighborsClassifier': 'fl.knn.Classifier(k=5)',
         'from fucinalib.lora import LoraConfig': 'LoRA(layer',

@@ -109,6 +109,9 @@ OTHERS = {
     'MultiHeadAttention(64, 4)': "MultiHeadAttention('embed=64', 4)",
     'MultiHeadAttention(embed_dim=64, num_heads=8, batch_first=True)': "MultiHeadAttention('embed=64', 8)",
     'MultiHeadAttention(64, 4, dropout=.1)': "MultiHeadAttention('embed=64', 4); dropout has no place here",
+    'DecoderBlock(64, 4, 128, .1)': "DecoderBlock('embed=64', 4, 'ff=128', dropout=0.1)",
+    "DecoderBlock(d_model=64, nhead=4, activation='relu', batch_first=True)":
+        "DecoderBlock('embed=64', 4, 'ff=256', act='relu')",
     'FeedForward(64, 256)': "FeedForward('embed=64', 'ff=256')",
     'TransformerBlock(64, 4, 128)': "TransformerBlock('embed=64', 4, 'ff=128')",
     'TransformerBlock(64, 4)': "TransformerBlock('embed=64', 4, 'ff=256')",

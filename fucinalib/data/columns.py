@@ -9,7 +9,7 @@ from ..errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidShape
 from ..tags import axis_of, parse
 from ..tensor import Tensor, ingest
 
-__all__ = ['read_columns', 'read_rows', 'read_labels_of', 'check_size', 'no_column', 'no_option',
+__all__ = ['batches_meant', 'read_columns', 'read_rows', 'read_labels_of', 'check_size', 'no_column', 'no_option',
            'rows_meant', 'count_aside', 'check_strata', 'check_finite', 'check_row', 'no_features',
            'stack_rows', 'read_classes', 'column_called', 'check_tensor', 'not_assigned']
 
@@ -117,6 +117,25 @@ HABITS = dict(      # an option of another library -> what is written here
 def no_option(name, known):
     "The error for an option that there is not: what it is called here, or the nearest there is."
     return fault(OptionError, f'there is no option {name!r}', help=HABITS.get(name) or did_you_mean(name, known))
+
+
+LOADER = dict(      # an option of data loaders -> function of its value: options here
+    batch_size=lambda v: dict(size=v), bs=lambda v: dict(size=v), shuffle=lambda v: dict(seed=0) if v else {},
+    drop_last=lambda v: dict(partial=False) if v else {}, drop_remainder=lambda v: dict(partial=False) if v else {},
+    num_workers=lambda v: dict(workers=v) if v else {}, pin_memory=lambda v: {}, generator=lambda v: dict(seed=0),
+    random_state=lambda v: dict(seed=v if is_whole(v) else 0))
+
+
+def batches_meant(data, tag, size, seed, unknown, known):
+    "The error for options of data loaders: the whole call in our words, where all of them have one."
+    strange = next((name for name in unknown if name not in LOADER), None)
+    if strange: return no_option(strange, known)
+    given = dict(size=size or (tag if is_whole(tag) else 32)) | ({} if seed is None else dict(seed=seed))
+    for name, v in unknown.items(): given |= LOADER[name](v)
+    words = ''.join(f', {k}={v}' for k, v in given.items() if k != 'size')
+    more = '; a seed gives another order in each epoch' * bool(unknown.get('shuffle'))
+    return fault(OptionError, f'there is no option {next(iter(unknown))!r}',
+                 help=f'{{op}}({data.axis!r}, {given["size"]}{words}){more}')
 
 
 def check_size(size, n, axis):

@@ -16,7 +16,8 @@ from inspect import signature
 import numpy as np
 from ..arguments import as_whole
 from .ahead import run_ahead
-from .columns import (check_finite, check_row, check_size, check_strata, check_tensor,
+from .columns import (batches_meant, check_finite, check_row, check_size, check_strata,
+                                    check_tensor,
                                     column_called, count_aside, no_column, no_features, no_option,
                                     not_assigned, read_classes, read_columns, read_labels_of, read_rows,
                                     rows_meant, stack_rows)
@@ -269,7 +270,7 @@ def batches(self,
             workers=0,      # threads that make batches ahead of their use; 0: none
             **unknown)->Batches:
     "Batches of rows, each a tuple of tensors with the names of the columns: `for x, y in ...`."
-    for name in unknown: raise no_option(name, signature(batches).parameters)
+    if unknown: raise batches_meant(self, tag, size, seed, unknown, signature(batches).parameters)
     if tag != self.axis or size is None: raise rows_meant(self, tag, size)
     size = as_whole(size, 'size', 1)
     check_size(size, len(self), self.axis)
@@ -369,17 +370,19 @@ def from_csv(path,          # a CSV file, .gz too
              target=None,   # the column to be learnt; None: there is none
              **options,     # header=, delimiter=: see read_csv
             )->Dataset:
-    "Rows of a CSV file: x with its columns as features, y with the target, classes if it is words."
+    """Rows of a CSV file: x with its columns as features, y with the target, which is whole numbers if
+    it is classes: words, or 0, 1, 2 ... with none left out, also written as 0.0."""
     found, classes = readers.read_csv(path, **options), ()
     if target is not None and target not in found:
         raise fault(OptionError, f'there is no column {target!r}', help=did_you_mean(target, found))
     y = found.pop(target, None)
-    if y is not None and y.dtype.kind == 'U': y, classes = readers.encode(y)
+    if y is not None: y, classes = readers.as_classes(y)
     words = [name for name, c in found.items() if c.dtype.kind == 'U']
     if words or not found: raise no_features(words, target)
     x = np.stack([c.astype('f4') for c in found.values()], 1)
     return Dataset(Tensor(x, 'batch feature'), y, classes=classes)
 
+# %% ../../nbs/32_data.ipynb #dda9d069
 @named
 def from_folder(folder,      # one folder for each class
                 size=None,   # (height, width) to bring all to; None: they have one size

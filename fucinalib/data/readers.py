@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from ..errors import DTypeError, EmptySelection, FileError, InvalidShape, fault, named
 
-__all__ = ['read_idx', 'write_idx', 'read_csv', 'read_pictures', 'encode', 'FileError']
+__all__ = ['read_idx', 'write_idx', 'read_csv', 'read_pictures', 'encode', 'as_classes', 'FileError']
 
 
 # ---- IDX
@@ -128,6 +128,17 @@ def encode(words)->tuple:
                     help='make them one kind: [str(w) for w in words]')
     names, codes = np.unique(a, return_inverse=True)
     return codes.reshape(-1).astype('i8'), tuple(names.tolist())
+
+
+def as_classes(column):
+    """(the column, or the number of the class in each row; names of the classes, none if they are numbers).
+
+    Words are classes; so are real numbers that are 0, 1, 2 and so on with none left out: other programs write 0.0."""
+    if column.dtype.kind == 'U': return encode(column)
+    kinds = np.unique(column)
+    if column.dtype.kind == 'f' and 1 < len(kinds) and np.array_equal(kinds, np.arange(len(kinds))):
+        return column.astype('i8'), ()
+    return column, ()
 
 
 # ---- pictures

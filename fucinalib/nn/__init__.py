@@ -1,4 +1,5 @@
 """Layers: what holds tensors and computes with them."""
+from ..autograd import registry as _registry
 from ..elsewhere import LAYER_NAMES as _LAYER_NAMES, of_package as _of_package
 from . import init
 from .attention import DecoderBlock, FeedForward, KVCache, MultiHeadAttention, TransformerBlock
@@ -12,4 +13,6 @@ from .norms import GroupNorm, LayerNorm, RMSNorm
 from .rnn import GRU, GRUCell, LSTM, LSTMCell, RNN, RNNCell
 
 
-def __getattr__(name): raise _of_package('fl.nn', name, globals() | dict(init='a module that is used'), _LAYER_NAMES)
+def __getattr__(name):
+    known = globals() | dict(init='a module that is used')
+    raise _of_package('fl.nn', name, known, _LAYER_NAMES, _registry)

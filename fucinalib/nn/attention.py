@@ -216,7 +216,7 @@ NORMS = dict(layer=LayerNorm, rms=RMSNorm)
 # %% ../../nbs/30e_attention_layers.ipynb #300dcca5
 class DecoderBlock(TransformerBlock):
     "A block that also looks at another sequence: block(x, memory)."
-    @named
+    @maker
     def __init__(self,
                  embed,       # the axis of a word's numbers: 'embed=64'
                  heads,       # of both attentions

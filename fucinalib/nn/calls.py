@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ['maker', 'whole_call']
 
-Call = namedtuple('Call', 'theirs usual')      # torch's parameters in torch's order; what stands where nothing was said
+# torch's parameters in torch's order; what stands where nothing was said; options that are handed on to parts
+Call = namedtuple('Call', 'theirs usual passed', defaults=['bias dtype'])
 SEEN = dict(inside='channel=3', outside='feature=16', kernel=3)
 READ = dict(read='feature=10', hidden='hidden=20')
 WINDOW = 'in_channels out_channels kernel_size stride padding'
@@ -24,7 +25,10 @@ CALLS = dict(
     | dict.fromkeys('Conv1d Conv2d'.split(), Call(f'{WINDOW} dilation groups bias', SEEN))
     | dict.fromkeys('ConvTranspose1d ConvTranspose2d'.split(), Call(f'{WINDOW} output_padding groups bias', SEEN))
     | dict.fromkeys('MaxPool2d AvgPool2d'.split(), Call('kernel_size stride padding', dict(kernel=2)))
-    | dict.fromkeys('Softmax LogSoftmax'.split(), Call('dim', dict(tag='class'))),
+    | dict.fromkeys('Softmax LogSoftmax'.split(), Call('dim', dict(tag='class')))
+    | dict.fromkeys('TransformerBlock DecoderBlock'.split(), Call(
+        'd_model nhead dim_feedforward dropout activation', dict(embed='embed=64', heads=4, hidden='ff=256'),
+        'act norm dropout bias eps dtype mask over')),
     Linear=Call('in_features out_features bias', dict(inputs='feature=64', outputs='out=10')),
     Embedding=Call('num_embeddings embedding_dim padding_idx', dict(words='word=1000', outputs='embed=64')),
     BatchNorm=Call('num_features eps momentum affine', dict(channels='channel=8')),
@@ -33,8 +37,6 @@ CALLS = dict(
     GroupNorm=Call('num_groups num_channels eps affine', dict(channels='channel=8', groups=2, over='h w')),
     MultiHeadAttention=Call('embed_dim num_heads dropout bias', dict(embed='embed=64', heads=4)),
     FeedForward=Call('d_model dim_feedforward', dict(embed='embed=64', hidden='ff=256')),
-    TransformerBlock=Call('d_model nhead dim_feedforward dropout activation',
-                          dict(embed='embed=64', heads=4, hidden='ff=256')),
     Flatten=Call('start_dim end_dim', dict(axes='h w channel', out='pixel')),
     Unflatten=Call('dim unflattened_size', dict(axis='pixel', outputs='row=8 col=8')),
     Upsample=Call('size scale_factor mode', {}), ReLU=Call('inplace', {}), ELU=Call('alpha inplace', {}),
@@ -100,7 +102,8 @@ def whole_call(row,   # what is known of this kind of layer
     names = [n for n, p in ours.items() if p.kind is p.POSITIONAL_OR_KEYWORD]
     odd = next(_numbers_for_axes(row, dict(zip(names, args))), None)
     order = row.theirs.split() if odd or len(args) > len(names) else names
-    given, lost = _renamed(dict(zip(order, args)) | kw, ours)
+    passed = row.passed.split() if any(p.kind is p.VAR_KEYWORD for p in ours.values()) else []
+    given, lost = _renamed(dict(zip(order, args)) | kw, {*ours, *passed})
     rest = f'; {" and ".join(lost)} {"has" if len(lost) == 1 else "have"} no place here' if lost else ''
     foreign = [] if odd else [n for n in kw if n not in ours and (n in NAMES or n in MOOT or n in lost)]
     odd = odd or next(_numbers_for_axes(row, given), None)
@@ -122,15 +125,10 @@ def _renamed(given, ours):
         own = next((n for n in NAMES.get(name, name).split() if n in ours), name)
         if name in MOOT or name not in ours and name in USUAL and USUAL[name] == v: continue
         if name == 'affine' and 'bias' in ours: found['bias'] = v
-        if own in ours or _passed_on(own, ours): found[own] = v
+        if own in ours: found[own] = v
         else: lost.append(name)
     if isinstance(found.get('padding'), str): found['padding'] = _padding(found)
     return found, lost
-
-
-def _passed_on(name, ours):
-    "Whether a layer hands an option on to its parts."
-    return name in ('bias', 'dtype') and any(p.kind is p.VAR_KEYWORD for p in ours.values())
 
 
 def _padding(found):

@@ -1,9 +1,11 @@
 """What a module says: of a state that does not fit, of an assignment that would lose a tensor, of a name it has not."""
-from ..elsewhere import of_layer
-from ..errors import OptionTypeError, StateMismatch, UnknownName, brief, cells, closest, fault
+import os
+from ..dtypes import F8, as_dtype
+from ..elsewhere import CPU, OPTIONS, of_layer
+from ..errors import DTypeError, OptionError, OptionTypeError, StateMismatch, UnknownName, brief, cells, closest, fault
 from ..tensor import Tensor
 
-__all__ = ['mismatch', 'described', 'check_assigned', 'no_attribute']
+__all__ = ['mismatch', 'described', 'check_assigned', 'no_attribute', 'real_type', 'way_to_state']
 MOST = 6      # names a line lists
 
 
@@ -77,3 +79,20 @@ def no_attribute(module, name):
     if name.startswith('__'): return AttributeError(name)
     known = [n for n in (*vars(module), *dir(type(module))) if not n.startswith('_')]
     return fault(UnknownName, f'{type(module).__name__} has no {name!r}', help=of_layer(name, known))
+
+
+def real_type(dtype, unknown):
+    "The number type that a model is to have; the error for none, for one that does not compute, for other options."
+    for name in unknown:
+        help = CPU if OPTIONS.get(name) == CPU else "model.to('f64')"
+        raise fault(OptionError, f'there is no option {name!r}', help=help)
+    if dtype is None: raise fault(OptionError, 'no number type', help="model.to('f64')")
+    kind = as_dtype(dtype)
+    if kind.is_float and kind.np not in F8: return kind
+    raise fault(DTypeError, f'to {kind}', help="model.to('f64')")
+
+
+def way_to_state(given):
+    "How to come to a state from what was given for one."
+    if isinstance(given, (str, os.PathLike)): return f'fl.train.load_weights({str(given)!r}, model) reads a file'
+    return 'model.state_dict() is one'

@@ -17,14 +17,15 @@ from itertools import count, groupby
 import numpy as np
 from ..arguments import as_whole, say_sizes
 from ..autograd import no_grad
-from ..dtypes import F8, as_dtype, rounded
-from ..errors import DTypeError, FucinaError, OptionError, fault, named
+from ..dtypes import rounded
+from ..errors import FucinaError, OptionError, fault, named
 from ..hooks import Watcher, watched_layer, watching
 from ..kernels.random import word
 from ..modes import Block
 from . import drawing
 from .axes import read_axes
 from .mismatch import check_assigned, described, mismatch, no_attribute
+from .mismatch import real_type, way_to_state
 from ..ops.construction import seed_source
 from ..tensor import Tensor, ingest, wrap
 
@@ -115,11 +116,10 @@ class Modes(Roles):
 
     def eval(self): "Layers that differ while learning are as in use."; return self.train(False)
 
-    def to(self, dtype):
+    @named
+    def to(self, dtype=None, **unknown):
         "Its real numbers as another type, in place; gradients are forgotten. Whole numbers stay."
-        kind = as_dtype(dtype)
-        if not kind.is_float or kind.np in F8:
-            raise fault(DTypeError, f'to {kind}', help="model.to('f64')")
+        kind = real_type(dtype, unknown)
         for _, t in self.named_tensors():
             if t.dtype.is_float: _recast(t, kind.np)
         return self
@@ -206,7 +206,7 @@ def _as_state(state):
     if isinstance(state, Holder): state = state.state_dict()
     if hasattr(state, 'items'): return state
     head = f'takes a dict of arrays by name, not {type(state).__name__}'
-    raise fault(OptionError, head, help='model.state_dict() is one')
+    raise fault(OptionError, head, help=way_to_state(state))
 
 def _write(t, value):
     if t.data.flags.writeable: t.data[...] = value

@@ -68,7 +68,7 @@ class Muon(MatrixSteps):
                  nesterov=True,     # look ahead
                  iterations=5,      # of the polynomial
                  weight_decay=0.,   # times the rate: the share that is taken off before the step
-                 scale='spectral',  # or 'rms': as long as steps of Adam
+                 scale='spectral',  # rows are outputs, in nn.Linear inputs; or 'rms': as Adam
                  rows=1,            # leading axes that are rows; 0: no matrix
                  others=.015,       # rate of what is no matrix, as a share of lr
                  betas=(.9, .95),   # its averages

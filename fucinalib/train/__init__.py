@@ -5,16 +5,22 @@ from .curves import History
 from .learner import Average, Callback, EarlyStop, KeepBest, Learner
 from .measures import Confusion, r2, roc_auc, top_k_accuracy
 from .sequential import AvgPool2D, Conv2D, Dense, MaxPool2D, Planned, Sequential
-from ..elsewhere import of_package as _of_package
+from ..elsewhere import ACCURACY as _ACCURACY, BATCHES as _BATCHES, HALVES as _HALVES, LOADS as _LOADS
+from ..elsewhere import SAVES as _SAVES, SCHEDULES as _SCHEDULES, STEPS as _STEPS, of_package as _of_package
 
 _LEARNER = 'fl.train.Learner(model, optimizer, step).fit(batches, epochs)'
-_WEIGHTS = "fl.train.save_weights('model.safetensors', model), fl.train.load_weights('model.safetensors', model)"
-_ELSEWHERE = dict(
+_ELSEWHERE = _SCHEDULES | dict(
     dict.fromkeys('Trainer fit train Model TrainingArguments'.split(), _LEARNER),
-    **dict.fromkeys('save load save_file load_file save_model load_model'.split(), _WEIGHTS),
+    **dict.fromkeys('save save_file save_model'.split(), _SAVES),
+    **dict.fromkeys('load load_file load_model'.split(), _LOADS),
+    **dict.fromkeys('amp autocast GradScaler'.split(), _HALVES),
+    **dict.fromkeys('accuracy Accuracy binary_accuracy'.split(), _ACCURACY),
+    **dict.fromkeys('DataLoader TensorDataset batches'.split(), _BATCHES),
+    **dict.fromkeys('SGD Adam AdamW optimizer'.split(), _STEPS),
+    **dict.fromkeys('AverageMeter Mean'.split(), 'fl.train.Average()'),
     **dict.fromkeys('EarlyStopping early_stopping'.split(), 'fl.train.EarlyStop(patience=5)'),
     **dict.fromkeys('ModelCheckpoint CheckpointCallback'.split(), 'fl.train.Checkpoints(path)'),
-    load_checkpoint='fl.train.resume(learner, path), or fl.train.restore_checkpoint(path, model=model)',
+    load_checkpoint='fl.train.restore_checkpoint(path, model=model), or fl.train.resume(learner, path)',
     Flatten="the word 'flatten': model.add('flatten')", BatchNorm="the word 'batch_norm'", ReLU="the word 'relu'",
     BatchNormalization="the word 'batch_norm'", Dropout='fl.nn.Dropout(.5)', Linear="Dense('hidden=64')",
     Embedding="fl.nn.Embedding('word=1000', 'embed=64')", Activation="the word 'relu': model.add('relu')",

@@ -15,8 +15,9 @@ import numpy as np
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save as _as_safetensors
 from ..dtypes import bf16, f8_e4m3, f8_e5m2
-from ..errors import CheckpointError, DTypeError, FucinaError, brief, did_you_mean, fault
+from ..errors import CheckpointError, DTypeError, FucinaError, brief, did_you_mean, fault, named
 from .learner import Callback
+from .refuse import check_order, check_saved
 from .whole import MARKER, as_path, read_set, replace_file, replace_set, told
 
 # %% ../../nbs/33a_checkpoints.ipynb #d1ee49cd
@@ -58,16 +59,20 @@ def _state_of(part):
     raise fault(CheckpointError, f'{brief(part)} has no state', help='a module, or name -> array')
 
 # %% ../../nbs/33a_checkpoints.ipynb #2ba4f6ad
+@named
 def save_weights(path,     # `model.safetensors`; directories above it are made
                  weights,  # a module, or name -> array
                 ):
     "Write weights to a file, at once: whoever looks finds the old file or the new one, whole."
+    check_order(path, weights)
     replace_file(path, weights_to_bytes(_state_of(weights)))
 
+@named
 def load_weights(path,        # a file in the format safetensors, of whichever library
                  model=None,  # a module that gets them, by name; all of them or none
                 )->dict:
     "Name -> array, from a file; into a model if one is given."
+    check_order(path, model)
     try: data = as_path(path).read_bytes()
     except OSError as e: raise told('no weights could be read from', path, e) from e
     weights = weights_from_bytes(data, repr(str(path)))
@@ -87,13 +92,16 @@ def _parts_to_files(parts):
     return files
 
 # %% ../../nbs/33a_checkpoints.ipynb #7ad8beee
+@named
 def save_checkpoint(path,        # a directory; made if it is not there
                     state=None,  # numbers, texts, lists and dicts of them: `dict(step=20)`
+                    *more,       # none: parts have names
                     **parts,     # model=, optimizer=, ema=: what has a state_dict, or such a dict
                    ):
     """Write a checkpoint at once: whoever looks finds the old one or the new one, whole.
 
     One file per part, `model.save1.safetensors`, and `trainer_state.json`, which is written last."""
+    check_saved(path, state, more, parts)
     replace_set(path, _parts_to_files(parts), dict(state=state or {}))
 
 # %% ../../nbs/33a_checkpoints.ipynb #735ab6da
@@ -127,10 +135,13 @@ def _load_all(path, parts, saved):
         raise fault(CheckpointError, head, help=e.help) from e
 
 # %% ../../nbs/33a_checkpoints.ipynb #d82c944e
-def restore_checkpoint(path,    # a directory that `save_checkpoint` wrote
+@named
+def restore_checkpoint(path,     # a directory that `save_checkpoint` wrote
+                       *more,    # none: parts have names
                        **parts,  # model=, optimizer=, ema=: what has a load_state_dict
                       )->dict:
     "Put a checkpoint into the parts, all or none, and return the state that was saved beside."
+    check_saved(path, None, more, parts)
     saved = read_checkpoint(path)
     for name in parts.keys() - saved.parts.keys():
         head = f'{str(path)!r} has no {name}'

@@ -1,5 +1,5 @@
 """What a training loop says when it cannot go on."""
-import math
+import math, os
 from functools import wraps
 from ..checks import is_number
 from ..errors import (BackwardAlreadyRun, CheckpointError, EmptySelection, FucinaError, InvalidShape, NonFiniteValue,
@@ -7,7 +7,7 @@ from ..errors import (BackwardAlreadyRun, CheckpointError, EmptySelection, Fucin
 from ..tensor import Tensor
 
 __all__ = ['says', 'check_trained', 'check_choices', 'check_source', 'at_fault', 'check_loss', 'check_some',
-           'check_watch', 'check_whole', 'check_standing', 'placed']
+           'check_watch', 'check_whole', 'check_standing', 'placed', 'check_order', 'check_saved']
 
 
 def says(fn):
@@ -141,3 +141,41 @@ def placed(error, epoch, batch):
         where = f'{error.where}, epoch {epoch + 1}, batch {batch + 1}'.removeprefix(', ')
         error.__init__(error.head, error.help, error.operands, error.op, where)
     return error
+
+
+# ---- files
+def _is_path(v): return isinstance(v, (str, os.PathLike))
+
+
+def check_order(path, weights):
+    "The error where the weights stand before their path: the call the other way round."
+    if _is_path(path) or not _is_path(weights): return
+    name = 'model' if hasattr(path, 'load_state_dict') else 'weights'
+    raise fault(CheckpointError, f'{brief(path, 20)} is no path, which comes first',
+                help=f'{{op}}({str(weights)!r}, {name})')
+
+
+def check_saved(path, state, more, parts):
+    "The error for parts without a name, a path that is not the first, and numbers in the place of parts."
+    given = [v for v in (path, state, *more) if v is not None]
+    unnamed = [v for v in given if hasattr(v, 'state_dict')]
+    numbers = {n: v for n, v in parts.items() if not hasattr(v, 'state_dict') and not hasattr(v, 'items')}
+    if _is_path(path) and not unnamed and not more and not numbers: return
+    if not unnamed and isinstance(path, dict): parts, numbers = _apart(path)      # as torch.save has it
+    beside = (dict(state) if isinstance(state, dict) else {}) | numbers
+    where = next((str(v) for v in given if _is_path(v)), 'run')
+    words = [repr(where), *[f'dict({", ".join(f"{n}={v!r}" for n, v in beside.items())})'] * bool(beside)]
+    names = dict.fromkeys([n for n in parts if n not in numbers] + [*map(_role, unnamed)]) or ['model']
+    help = f'{{op}}({", ".join([*words, *(f"{n}={n}" for n in names)])})'
+    head = 'a part has a name' if not numbers else f'{next(iter(numbers))} has no state, it is a number'
+    if not _is_path(path): head = f'{brief(path, 20)} is no path, which comes first'
+    raise fault(CheckpointError, head, help=help)
+
+
+def _role(part): return 'optimizer' if hasattr(part, 'step') else 'model'
+
+
+def _apart(state):
+    "Of a dict of everything: the parts, and the plain numbers beside them."
+    parts = {n: v for n, v in state.items() if hasattr(v, 'items') or hasattr(v, 'state_dict')}
+    return parts, {n: v for n, v in state.items() if n not in parts}
