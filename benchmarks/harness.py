@@ -13,7 +13,8 @@ try: from resource import RUSAGE_SELF, getrusage
 except ImportError: getrusage = None        # Windows
 
 ROUNDS = 6          # turns of each rival
-PART = .02          # seconds that one turn aims at
+LEAST = 2           # turns of one that takes long
+PART = .01          # seconds that one turn aims at
 REST = .002         # between turns: threads that still spin for the last rival go to sleep
 
 
@@ -35,7 +36,7 @@ def interrupted():
 
 def turn(f, calls):
     "Seconds of some calls, those left out in which the process had to wait; all if it always had to."
-    f(); f()
+    if calls > 1: f(); f()
     kept, all = [], []
     for _ in range(4 * calls):
         before, start = interrupted(), time.perf_counter()
@@ -48,18 +49,20 @@ def turn(f, calls):
 
 def measure(rivals, rounds=ROUNDS):
     "Seconds of each callable in the dict."
-    times = {}
+    times = {name: [] for name in rivals}
+    calls, turns = {}, {}
     for name, f in rivals.items():
         f()
         start = time.perf_counter()
         f()
-        times[name] = max(2, min(50, int(PART / max(time.perf_counter() - start, 1e-7)))), []
-    for _ in range(rounds):
+        fit = PART / max(time.perf_counter() - start, 1e-7)
+        calls[name], turns[name] = max(1, min(50, int(fit))), max(LEAST, min(rounds, int(fit * rounds)))
+    for i in range(rounds):
         for name, f in rivals.items():
+            if i >= turns[name]: continue
             time.sleep(REST)
-            calls, seen = times[name]
-            seen += turn(f, calls)
-    return {name: float(np.quantile(seen, .25)) for name, (_, seen) in times.items()}
+            times[name] += turn(f, calls[name])
+    return {name: float(np.quantile(seen, .25)) for name, seen in times.items()}
 
 
 def compare(case, rounds=ROUNDS):

@@ -277,6 +277,12 @@ def error_gallery():
     intro = 'Each mistake below was made while this page was built; the message is what it gave.\n'
     return '\n'.join([intro, '## By kind\n', ':::{container} kinds', *contents(seen), ':::', '', *blocks])
 
+@page('speed', 'Measured speed')
+def speed():
+    import speed
+    from build import inline_svg
+    return speed.page(table, inline_svg)
+
 
 PICTURE = """
 x = fl.Tensor([[1., 2., 3.], [4., 5., 6.]], 'batch feature')
