@@ -2351,10 +2351,7 @@ def select(self: Tensor, *where: _Tags | int, **by_tag: int) -> Tensor:
     """
     ...
 def set_num_threads(n: int) -> Any:
-    """Use `n` threads in kernels and matrix products from here on, in every thread.
-
-    Results of kernels do not depend on it. Of matrix products the last digits may, for BLAS cuts them by threads.
-    """
+    """Use `n` threads in kernels and matrix products from here on, in every thread. Results do not depend on it."""
     ...
 def set_rows(x: Tensor, tag: _Tags, indices: Any, update: Tensor) -> Tensor:
     """x with the rows of `update` in place of these.

@@ -1,6 +1,7 @@
 """Threads of products and of kernels: whoever is imported first, they do not stand in each
 other's way, and the report says what is set."""
 import dis, json, os, re, subprocess, sys, types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from fucinalib import kernels
 from fucinalib import __main__ as main
 from fucinalib.autograd import Sample, registry
 from fucinalib.errors import OptionError
-from fucinalib.kernels import discovery
+from fucinalib.kernels import discovery, threads
 
 ROOT = Path(__file__).parents[1]
 OURS = 'OPENBLAS_THREAD_TIMEOUT', 'GOMP_SPINCOUNT', 'OMP_WAIT_POLICY', 'FUCINALIB_BACKEND'
@@ -254,6 +255,71 @@ CASES = {
         lambda x: x.dot(fl.Tensor(C(500, 512, seed=1), 'out in').to('q8_0'), 'in'),
         (C(100, 512), 'row in')),
 }
+
+PANELS = [name for name in CASES if name not in ('attention in f64', 'blocks')]
+
+@pytest.mark.skipif(threads.blas() is None, reason='products are made by another library than OpenBLAS')
+@pytest.mark.parametrize('name', PANELS)
+def test_products_do_not_depend_on_the_number_of_threads(name, on_threads):
+    first, *rest = on_threads(CASES[name])
+    for other in rest:
+        for a, b in zip(first, other, strict=True): assert a.tobytes() == b.tobytes()
+
+
+SHAPES = [((513, 300), (300, 513)), ((8, 128, 256), (256, 512)), ((64, 128, 128), (64, 128, 128)),
+          ((2, 3, 256, 256), (2, 3, 256, 300)), ((3, 256, 256), (1, 256, 256)), ((1, 4096), (4096, 4096)),
+          ((4096, 4096), (4096, 1)), ((2, 70000), (70000, 2)), ((0, 4), (4, 3)), ((256, 0), (0, 256))]
+
+@pytest.mark.parametrize('a,b', SHAPES, ids=str)
+@pytest.mark.parametrize('dtype', ['f4', 'f8'])
+def test_panels_are_the_product(a, b, dtype):
+    "With a place for the result and without, for operands that lie otherwise in memory, too."
+    a, b = C(*a, dtype=dtype), C(*b, seed=1, dtype=dtype)
+    y, into = kernels.matmul(a, b), np.empty((*np.matmul(a, b).shape,), dtype)
+    assert kernels.matmul(a, b, out=into) is into
+    np.testing.assert_array_equal(into, y)
+    want, tol = np.matmul(a.astype('f8'), b.astype('f8')), np.finfo(dtype).eps * 4 * a.shape[-1]**.5 + 1e-12
+    np.testing.assert_allclose(y, want, rtol=0, atol=16 * tol)
+    turned = np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+    np.testing.assert_allclose(kernels.matmul(turned, b), want, rtol=0, atol=16 * tol)
+
+
+@pytest.mark.skipif(threads.blas() is None, reason='products are made by another library than OpenBLAS')
+def test_blas_has_its_threads_back():
+    "After products of several threads at once, and after one that failed, blocks inside one another too."
+    get, set = threads.blas()
+    before = get()
+    try:
+        set(3)
+        with kernels.alone, kernels.alone: assert get() == 1
+        a, b = C(300, 300), C(300, 300, seed=1)
+        with ThreadPoolExecutor(4) as pool: list(pool.map(lambda i: kernels.matmul(a, b), range(20)))
+        with pytest.raises(ValueError): kernels.contraction.product(C(300, 300), C(200, 300))
+        assert get() == 3
+    finally: set(before)
+
+
+def test_work_is_shared_and_faults_arrive():
+    done = []
+    threads.share(done.append, 20)
+    assert sorted(done) == [*range(20)]
+    def fail(i): raise MemoryError(i)
+    with pytest.raises(MemoryError): threads.share(fail, 4)
+
+
+@pytest.mark.skipif(not hasattr(os, 'fork'), reason='no fork here')
+def test_a_forked_child_makes_products():
+    code = '''if 1:
+        import fucinalib as fl, numpy as np, os
+        from fucinalib import kernels
+        fl.set_num_threads(2)
+        a = np.random.default_rng(0).standard_normal((400, 400)).astype('f4')
+        want = kernels.matmul(a, a.copy())
+        if (pid := os.fork()) == 0: os._exit(0 if (kernels.matmul(a, a.copy()) == want).all() else 1)
+        print(os.waitpid(pid, 0)[1])
+    '''
+    assert fresh(code)[0] == '0'
+
 
 @pytest.mark.parametrize('name', CASES)
 def test_products_differ_in_their_last_digits_at_most(name, on_threads):

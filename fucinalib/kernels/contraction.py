@@ -1,6 +1,9 @@
 """The products that BLAS has no good call for: outer products, dot products of many lanes,
 batches of small matrices."""
+from functools import lru_cache
+from math import prod
 import numpy as np
+from . import threads
 from .dispatch import kernel
 from .reductions import BLOCK, sum_last, sum_mid
 
@@ -9,19 +12,58 @@ from .reductions import BLOCK, sum_last, sum_mid
 PART, LANES = 2048, 8
 THIN = 256                  # numbers in a result up to which BLAS has kernels without blocks
 ROOM = 1 << 20              # partial results that exist at a time
+ALONE, ALONE_THIN = 1 << 18, 9 << 10    # multiplications up to which BLAS by itself uses one thread
+PANEL, MOST = 1 << 23, 8    # multiplications in a panel of a large product; panels
+WIDE = 256                  # rows of a panel: what all panels read is packed again for each
 
 
 def matmul(a, b, out=None):
     "a @ b. Where f32 would be added up serially over a long axis, parts are multiplied and their results added up."
     n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
-    if n <= 2 * PART or a.dtype != np.float32 or rows > 1 < cols and rows * cols >= THIN:
-        return np.matmul(a, b, out=out)
+    thin = rows == 1 or cols == 1
+    if n <= 2 * PART or a.dtype != np.float32 or not thin and rows * cols >= THIN:
+        if a.size * cols <= (ALONE_THIN if thin else ALONE): return np.matmul(a, b, out=out)
+        return product(a, b, out)
     part = PART * LANES if rows == cols == 1 else PART
-    if n <= 2 * part: return np.matmul(a, b, out=out)
-    y = by_parts(a, b, part)
+    if n <= 2 * part: return product(a, b, out)
+    with threads.alone: y = by_parts(a, b, part)
     if out is None: return y.astype(a.dtype, copy=False)
     out[...] = y
     return out
+
+
+def product(a, b, out=None):
+    """np.matmul, each call of BLAS on one thread. Large products are made in panels, which threads share. Sizes alone
+    say how they are cut, and so results do not depend on the number of threads."""
+    if threads.blas() is None: return np.matmul(a, b, out=out)
+    cuts = panels(a.shape, b.shape)
+    with threads.alone:
+        if not cuts or np.may_share_memory(a, b):       # of a matrix with itself BLAS makes one half
+            return np.matmul(a, b, out=out)
+        y = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype) if out is None else out
+        def make(i): p, q, r = cuts[i]; np.matmul(a[p], b[q], out=y[r])
+        threads.share(make, len(cuts))
+        return y
+
+
+@lru_cache(4096)
+def panels(a, b):
+    """Where to cut a product of matrices of these shapes: (index of a, of b, of the result) of each panel. Along the
+    first axis of many pairs, else along rows or columns; nowhere if it is too small."""
+    (*many, rows, n), (*others, _, cols) = a, b
+    most, thin = max(rows, cols), rows == 1 or cols == 1
+    parts = min(MOST, prod(many) * rows * n * cols // (PANEL // 4 if thin else PANEL))
+    if others:
+        if many != others: return ()
+        step = -(-many[0] // max(parts, 1))
+        pieces = [(slice(lo, lo + step),) for lo in range(0, many[0], step)]
+        return [(p, p, p) for p in pieces] if len(pieces) > 1 else ()
+    parts = max(1, min(parts, most // 64 if thin else max(2, most // WIDE)))
+    step = -(-most // (64 * parts)) * 64
+    pieces = [slice(lo, lo + step) for lo in range(0, most, step)]
+    if len(pieces) < 2: return ()
+    if rows < cols: return [((), (..., p), (..., p)) for p in pieces]
+    return [((..., p, slice(None)), (), (..., p, slice(None))) for p in pieces]
 
 
 def by_parts(a, b, part):

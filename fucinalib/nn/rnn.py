@@ -213,6 +213,7 @@ def _open_gates(s, c):
     return a, c, kernels.tanh(c)
 
 # %% ../../nbs/34_recurrence.ipynb #1895ac21
+@kernels.alone
 def _run_lstm(z, w, h, c):
     "Gates, tanh(c), and all h and c with the first in front, for sums z (step, batch, gate, hidden)."
     steps, b, _, m = z.shape
@@ -225,6 +226,7 @@ def _run_lstm(z, w, h, c):
     return a, curved, hs, cs
 
 # %% ../../nbs/34_recurrence.ipynb #ea42775f
+@kernels.alone
 def _back_lstm(gh, gc, w, a, curved, hs, cs):
     "Gradients for the sums, w, and the first h and c, of gradients for h and c after each step."
     steps, b, _, m = a.shape
@@ -277,6 +279,7 @@ def _loop_lstm(cell, z, over, state):
 LSTMCell.loop = _loop_lstm
 
 # %% ../../nbs/34_recurrence.ipynb #4dc63c99
+@kernels.alone
 def _run_gru(z, w, bias, h):
     "Gates, what the state adds to the candidate, and all h with the first in front."
     steps, b, _, m = z.shape
@@ -292,6 +295,7 @@ def _run_gru(z, w, bias, h):
     return a, told, hs
 
 # %% ../../nbs/34_recurrence.ipynb #106a8edd
+@kernels.alone
 def _back_gru(gh, w, a, told, hs):
     "Gradients for the sums of what is read, for w, the bias and the first h."
     steps, b, _, m = a.shape
