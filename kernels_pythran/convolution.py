@@ -57,6 +57,46 @@ def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
             _window(x[n], y[t * ow + ox], c, kh, kw, top, ox * sw - pw, dh, dw)
 
 
+# few channels: a row of y for each tap and channel, for the runs along a row of the image are long
+
+def _every(x, y, step):
+    for j in range(y.shape[0]):
+        y[j] = x[j * step]
+
+def _seen(x, j, y, base, n, c, left, sw):
+    "What one tap sees of channel j from n windows that begin at `left`, one number each, from base on in y."
+    wide = x.shape[0] // c
+    lo = 0 if left >= 0 else min(n, (sw - 1 - left) // sw)
+    hi = max(lo, min(n, (wide - left + sw - 1) // sw)) if wide > left else lo
+    if hi - lo < n:
+        _zero(y[base:base + n])
+    if hi > lo:
+        at = (left + lo * sw) * c + j
+        if sw * c == 1:
+            _copy(x[at:at + hi - lo], y[base + lo:base + hi])
+        else:
+            _every(x[at:], y[base + lo:base + hi], sw * c)
+
+def _seen_row(x, y, base, n, c, kh, kw, top, sw, pw, dh, dw):
+    for ky in range(kh):
+        i = top + ky * dh
+        for kx in range(kw):
+            for j in range(c):
+                k = (ky * kw + kx) * c + j
+                if i >= 0 and i < x.shape[0]:
+                    _seen(x[i], j, y[k], base, n, c, kx * dw - pw, sw)
+                else:
+                    _zero(y[k, base:base + n])
+
+#pythran export turned_columns(float32[:,:,:] order(C), int, int, int, int, int, int, int, int, int,
+#                              int, int, float32[:,:] order(C))
+def turned_columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow, y):
+    rows = x.shape[0] * oh
+    #omp parallel for
+    for t in range(rows):
+        _seen_row(x[t // oh], y, t * ow, ow, c, kh, kw, rest(t, oh) * sh - ph, sw, pw, dh, dw)
+
+
 def _unwindow(col, x, c, ky, kw, left, dw):
     "Add the taps of row ky of a window to a row of the image."
     l, r = inside(left, dw, kw, x.shape[0] // c)
@@ -322,3 +362,52 @@ def untiled_(y, v, bias, relu):
     for t in range(m):
         n = t // th
         _two_rows(v, bias, y[n], bias.shape[0], 2 * rest(t, th), relu, tw, t * tw)
+
+
+# the adjoint of untiled_: a tile of 2x2 becomes 16 planes
+
+def _minus_one(x, y):
+    for j in range(y.shape[0]):
+        y[j] = -x[j]
+
+def _four_of(g, y0, y1, y2, y3, c, tw, t):
+    "The planes of a row of pairs."
+    for k in range(tw):
+        i = 2 * k * c
+        o = (t + k) * c
+        _copy(g[i:i + c], y0[o:o + c])
+        if i + c < g.shape[0]:
+            _plus(g[i:i + c], g[i + c:i + 2 * c], y1[o:o + c])
+            _minus(g[i:i + c], g[i + c:i + 2 * c], y2[o:o + c])
+            _minus_one(g[i + c:i + 2 * c], y3[o:o + c])
+        else:
+            _copy(g[i:i + c], y1[o:o + c])
+            _copy(g[i:i + c], y2[o:o + c])
+            _zero(y3[o:o + c])
+
+def _two_spread(g, v, c, oy, tw, t):
+    "The tiles of two rows of the image g; there may be only one."
+    n = g.shape[1]
+    if oy + 1 < g.shape[0]:
+        rows = np.empty((3, n), np.float32)
+        _plus(g[oy], g[oy + 1], rows[0])
+        _minus(g[oy], g[oy + 1], rows[1])
+        _minus_one(g[oy + 1], rows[2])
+        _four_of(g[oy], v[0], v[1], v[2], v[3], c, tw, t)
+        for i in range(3):
+            _four_of(rows[i], v[4 * i + 4], v[4 * i + 5], v[4 * i + 6], v[4 * i + 7], c, tw, t)
+    else:
+        for i in range(3):
+            _four_of(g[oy], v[4 * i], v[4 * i + 1], v[4 * i + 2], v[4 * i + 3], c, tw, t)
+        for i in range(12, 16):
+            _zero(v[i, t * c:(t + tw) * c])
+
+#pythran export spread_(float32[:,:] order(C), float32[:,:,:] order(C), int)
+def spread_(v, g, c):
+    th = (g.shape[1] + 1) // 2
+    tw = (g.shape[2] // c + 1) // 2
+    m = g.shape[0] * th
+    #omp parallel for firstprivate(th, tw)
+    for t in range(m):
+        n = t // th
+        _two_spread(g[n], v, c, 2 * rest(t, th), tw, t * tw)

@@ -391,6 +391,7 @@ WIDE = (3, 2, 1, 2, 2, 0, 1, 2)
 for at, into in ((seen_by, SAMPLES), (lambda make, tol=0: seen_by(make, tol, WIDE), {})):
     into.update(
         columns=at(lambda s, m, h, w, c, g: [s.any(m, h, w * c), c, *g]),
+        turned_columns=at(lambda s, m, h, w, c, g: [s.any(m, h, w * c), c, *g]),
         columns_back=at(
             lambda s, m, h, w, c, g: [s.mild(m * g[8] * g[9], g[0] * g[1] * c), m, h, w, c, *g], 2e-6),
         depthwise=at(lambda s, m, h, w, c, g: [s.mild(m, h, w * c), s.unit(g[0] * g[1], c), c, *g],
@@ -424,6 +425,7 @@ planes = lambda m, h, w, c: np.zeros((16, m * half(h) * half(w) * c), 'f4')
 SAMPLES.update(
     tiles_=of_image(lambda s, m, h, w, c: [planes(m, h, w + 2, c), s.mild(m, h, w * c), c, 1, 2,
                                            half(h), half(w + 2)]),
+    spread_=of_image(lambda s, m, h, w, c: [planes(m, h, w, c), s.mild(m, h, w * c), c]),
     untiled_=of_image(lambda s, m, h, w, c: [np.zeros((m, h, w * c), 'f4'),
                                              s.mild(*planes(m, h, w, c).shape), s.unit(c), 1],
                       1e-6),

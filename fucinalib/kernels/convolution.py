@@ -56,6 +56,13 @@ def columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     return np.array(windows(full, kh, kw, sh, sw, dh, dw, oh, ow), order='C').reshape(len(x) * oh * ow,
                                                                                       kh * kw * c)
 
+@kernel(out=lambda x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow: [((kh * kw * c, len(x) * oh * ow), x.dtype)])
+def turned_columns(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
+    "columns turned: one row for each tap and channel."
+    full = border(x, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow)
+    seen = windows(full, kh, kw, sh, sw, dh, dw, oh, ow).transpose(3, 4, 5, 0, 1, 2)
+    return np.array(seen, order='C').reshape(kh * kw * c, -1)
+
 @kernel(out=lambda col, m, h, w, c, *rest: [((m, h, w * c), col.dtype)])
 def columns_back(col, m, h, w, c, kh, kw, sh, sw, ph, pw, dh, dw, oh, ow):
     "The adjoint of columns: every entry is added to the pixel it was read from."
@@ -113,3 +120,17 @@ def untiled_(y, v, bias, relu):
     y[...] = full.reshape(m, 2 * th, 2 * tw * c)[:, :oh, :ow * c]
     if relu: np.maximum(y, y.dtype.type(0), out=y)
     return y
+
+@kernel(inplace=(0,))
+def spread_(v, g, c):
+    "The adjoint of untiled_ without a bias: images g, tiles of 2x2, into the 16 planes v."
+    m, oh, ow = len(g), g.shape[1], g.shape[2] // c
+    th, tw = (oh + 1) // 2, (ow + 1) // 2
+    full = np.zeros((m, 2 * th, 2 * tw, c), g.dtype)
+    full[:, :oh, :ow] = g.reshape(m, oh, ow, c)
+    a, b = np.moveaxis(full.reshape(m, th, 2, tw, 2, c), 2, 0)      # m th tw 2 c
+    planes = v.reshape(4, 4, m, th, tw, c)
+    for i, rows in enumerate((a, a + b, a - b, -b)):
+        p, q = rows[:, :, :, 0], rows[:, :, :, 1]
+        planes[i, 0], planes[i, 1], planes[i, 2], planes[i, 3] = p, p + q, p - q, -q
+    return v
