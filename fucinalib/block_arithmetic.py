@@ -242,8 +242,8 @@ def _rounded(q, s):
     return (q.reshape(*s.shape, -1) * s[..., None]).reshape(q.shape)
 
 # %% ../nbs/24b_block_arithmetic.ipynb #539318d7
-TILE = 1 << 20      # numbers of a weight unpacked at a time
-FEW = 8             # rows of x up to which the whole-number kernels win
+TILE = 1 << 22      # numbers of a weight unpacked at a time
+FEW = 12            # rows of x up to which the whole-number kernels win
 
 def _unpacked_rows(f, w, k):
     "Slices of rows and their unpacked numbers (rows, k), tile by tile."

@@ -1,14 +1,21 @@
-"""Quantised blocks back to numbers, 256 blocks at a time. How the loops are written: see blocks.py."""
+"""Quantised blocks back to numbers, a few thousand numbers at a time.
+
+How the loops are written. A run of 32 has the length `n`: a literal would be unrolled by Pythran. A run of 16 is a
+literal under `#omp simd`, which nobody unrolls: without it g++ takes vectors of 32 bytes, finds 16, and goes one by
+one. An index that Pythran can prove positive needs no test for its sign, so offsets are shifts. Codes become floats
+before anything is subtracted: `np.int32(c) - 8` is 64 bits wide."""
+# compile with: -mprefer-vector-width=256
 import numpy as np
 from ._halves import half, powers
 
-CHUNK = 256
+CHUNK = 8192        # numbers
 LOW = np.uint8(15)
 FOUR = np.uint8(4)
+EIGHT = np.float32(8)
 
 
-def q8_0(w, y, p, nb, n):
-    for b in range(nb):
+def q8_0(w, y, p, n):
+    for b in range(y.shape[0] >> 5):
         i = b << 5
         o = i + (b << 1)
         lo = w[o]
@@ -16,45 +23,20 @@ def q8_0(w, y, p, nb, n):
         d = half(lo, hi, p)
         for j in range(n): y[i + j] = d * np.float32(np.int8(w[o + 2 + j]))
 
-#pythran export floats_q8_0(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q8_0(b, y):
-    p = powers()
-    total = b.shape[0]
-    w = b.reshape(total * 34)
-    z = y.reshape(total * 32)
-    #omp parallel for firstprivate(total)
-    for c in range((total + CHUNK - 1) // CHUNK):
-        lo = c * CHUNK
-        hi = min(total, lo + CHUNK)
-        q8_0(w[34 * lo:34 * hi], z[32 * lo:32 * hi], p, hi - lo, 32)
-
-
-def q4_0(w, y, p, nb, n):
-    for b in range(nb):
+def q4_0(w, y, p, n):
+    for b in range(y.shape[0] >> 5):
         i = b << 5
         o = (b << 4) + (b << 1)
         lo = w[o]
         hi = w[o + 1]
         d = half(lo, hi, p)
-        for j in range(n): y[i + j] = d * np.float32(np.int32(w[o + 2 + j] & LOW) - 8)
-        for j in range(n): y[i + 16 + j] = d * np.float32(np.int32(w[o + 2 + j] >> FOUR) - 8)
+        #omp simd
+        for j in range(16): y[i + j] = d * (np.float32(w[o + 2 + j] & LOW) - EIGHT)
+        #omp simd
+        for j in range(16): y[i + 16 + j] = d * (np.float32(w[o + 2 + j] >> FOUR) - EIGHT)
 
-#pythran export floats_q4_0(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q4_0(b, y):
-    p = powers()
-    total = b.shape[0]
-    n = min(16, y.shape[1])
-    w = b.reshape(total * 18)
-    z = y.reshape(total * 32)
-    #omp parallel for firstprivate(total, n)
-    for c in range((total + CHUNK - 1) // CHUNK):
-        lo = c * CHUNK
-        hi = min(total, lo + CHUNK)
-        q4_0(w[18 * lo:18 * hi], z[32 * lo:32 * hi], p, hi - lo, n)
-
-
-def q4_1(w, y, p, nb, n):
-    for b in range(nb):
+def q4_1(w, y, p, n):
+    for b in range(y.shape[0] >> 5):
         i = b << 5
         o = (b << 4) + (b << 2)
         lo = w[o]
@@ -63,48 +45,27 @@ def q4_1(w, y, p, nb, n):
         ml = w[o + 2]
         mh = w[o + 3]
         m = half(ml, mh, p)
-        for j in range(n): y[i + j] = d * np.float32(w[o + 4 + j] & LOW) + m
-        for j in range(n): y[i + 16 + j] = d * np.float32(w[o + 4 + j] >> FOUR) + m
+        #omp simd
+        for j in range(16): y[i + j] = d * np.float32(w[o + 4 + j] & LOW) + m
+        #omp simd
+        for j in range(16): y[i + 16 + j] = d * np.float32(w[o + 4 + j] >> FOUR) + m
 
-#pythran export floats_q4_1(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q4_1(b, y):
-    p = powers()
-    total = b.shape[0]
-    n = min(16, y.shape[1])
-    w = b.reshape(total * 20)
-    z = y.reshape(total * 32)
-    #omp parallel for firstprivate(total, n)
-    for c in range((total + CHUNK - 1) // CHUNK):
-        lo = c * CHUNK
-        hi = min(total, lo + CHUNK)
-        q4_1(w[20 * lo:20 * hi], z[32 * lo:32 * hi], p, hi - lo, n)
-
-
-def q5_0(w, y, p, nb, n):
-    for b in range(nb):
+def q5_0(w, y, p, n):
+    for b in range(y.shape[0] >> 5):
         i = b << 5
         o = (b << 4) + (b << 2) + (b << 1)
         lo = w[o]
         hi = w[o + 1]
         d = half(lo, hi, p)
-        h0 = np.int32(w[o + 2]) | (np.int32(w[o + 3]) << 8)
+        h0 = np.int32(w[o + 2]) | (np.int32(w[o + 3]) << 8)     # fifth bits of codes 0 .. 15, then 16 .. 31
         h1 = np.int32(w[o + 4]) | (np.int32(w[o + 5]) << 8)
-        for j in range(n): y[i + j] = d * np.float32((np.int32(w[o + 6 + j] & LOW) | (((h0 >> j) & 1) << 4)) - 16)
-        for j in range(n):
-            y[i + 16 + j] = d * np.float32((np.int32(w[o + 6 + j] >> FOUR) | (((h1 >> j) & 1) << 4)) - 16)
-
-#pythran export floats_q5_0(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q5_0(b, y):
-    p = powers()
-    total = b.shape[0]
-    n = min(16, y.shape[1])
-    w = b.reshape(total * 22)
-    z = y.reshape(total * 32)
-    #omp parallel for firstprivate(total, n)
-    for c in range((total + CHUNK - 1) // CHUNK):
-        lo = c * CHUNK
-        hi = min(total, lo + CHUNK)
-        q5_0(w[22 * lo:22 * hi], z[32 * lo:32 * hi], p, hi - lo, n)
+        #omp simd
+        for j in range(16):
+            y[i + j] = d * np.float32(np.int32(np.int32(w[o + 6 + j] & LOW) | (((h0 >> j) & 1) << 4)) - np.int32(16))
+        #omp simd
+        for j in range(16):
+            y[i + 16 + j] = d * np.float32(
+                np.int32(np.int32(w[o + 6 + j] >> FOUR) | (((h1 >> j) & 1) << 4)) - np.int32(16))
 
 
 def scales(w, o, e, f):
@@ -118,8 +79,10 @@ def scales(w, o, e, f):
         e[j + 4] = np.float32((r & 15) | ((a >> 6) << 4))
         f[j + 4] = np.float32((r >> 4) | ((b >> 6) << 4))
 
-def q4_k(w, y, p, nb, n, four, e, f):
-    for b in range(nb):
+def q4_k(w, y, p, n):
+    e = np.empty(8, np.float32)
+    f = np.empty(8, np.float32)
+    for b in range(y.shape[0] >> 8):
         o = (b << 7) + (b << 4)
         lo = w[o]
         hi = w[o + 1]
@@ -128,7 +91,7 @@ def q4_k(w, y, p, nb, n, four, e, f):
         mh = w[o + 3]
         m = half(ml, mh, p)
         scales(w, o + 4, e, f)
-        for g in range(four):
+        for g in range(n >> 3):         # 4 times 64 numbers
             i = (b << 8) + (g << 6)
             a = o + 16 + (g << 5)
             d0 = np.float32(d * e[2 * g])
@@ -138,22 +101,10 @@ def q4_k(w, y, p, nb, n, four, e, f):
             for j in range(n): y[i + j] = d0 * np.float32(w[a + j] & LOW) - m0
             for j in range(n): y[i + 32 + j] = d1 * np.float32(w[a + j] >> FOUR) - m1
 
-#pythran export floats_q4_k(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q4_k(b, y):
-    p = powers()
-    total = b.shape[0]
-    w = b.reshape(total * 144)
-    z = y.reshape(total * 256)
-    #omp parallel for firstprivate(total)
-    for c in range((total + 31) // 32):
-        lo = c * 32
-        hi = min(total, lo + 32)
-        q4_k(w[144 * lo:144 * hi], z[256 * lo:256 * hi], p, hi - lo, 32, 4,
-             np.empty(8, np.float32), np.empty(8, np.float32))
-
-
-def q5_k(w, y, p, nb, n, four, e, f):
-    for b in range(nb):
+def q5_k(w, y, p, n):
+    e = np.empty(8, np.float32)
+    f = np.empty(8, np.float32)
+    for b in range(y.shape[0] >> 8):
         o = (b << 7) + (b << 5) + (b << 4)
         lo = w[o]
         hi = w[o + 1]
@@ -163,76 +114,89 @@ def q5_k(w, y, p, nb, n, four, e, f):
         m = half(ml, mh, p)
         scales(w, o + 4, e, f)
         h = o + 16
-        for g in range(four):
+        for g in range(n >> 3):         # 4 times 64 numbers
             i = (b << 8) + (g << 6)
             a = o + 48 + (g << 5)
-            u = 2 * g
+            u = np.uint8(2 * g)
             d0 = np.float32(d * e[2 * g])
             m0 = np.float32(m * f[2 * g])
             d1 = np.float32(d * e[2 * g + 1])
             m1 = np.float32(m * f[2 * g + 1])
             for j in range(n):
                 y[i + j] = d0 * np.float32(
-                    np.int32(w[a + j] & LOW) | (((np.int32(w[h + j]) >> u) & 1) << 4)) - m0
+                    (w[a + j] & LOW) | (((w[h + j] >> u) & np.uint8(1)) << FOUR)) - m0
             for j in range(n):
                 y[i + 32 + j] = d1 * np.float32(
-                    np.int32(w[a + j] >> FOUR) | (((np.int32(w[h + j]) >> u) & 2) << 3)) - m1
+                    (w[a + j] >> FOUR) | (((w[h + j] >> u) & np.uint8(2)) << np.uint8(3))) - m1
 
-#pythran export floats_q5_k(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q5_k(b, y):
-    p = powers()
-    total = b.shape[0]
-    w = b.reshape(total * 176)
-    z = y.reshape(total * 256)
-    #omp parallel for firstprivate(total)
-    for c in range((total + 31) // 32):
-        lo = c * 32
-        hi = min(total, lo + 32)
-        q5_k(w[176 * lo:176 * hi], z[256 * lo:256 * hi], p, hi - lo, 32, 4,
-             np.empty(8, np.float32), np.empty(8, np.float32))
-
-
-def q6_k(w, y, p, nb, n, pair):
-    for b in range(nb):
+def q6_k(w, y, p, n):
+    top = np.float32(32)
+    for b in range(y.shape[0] >> 8):
         o = (b << 7) + (b << 6) + (b << 4) + (b << 1)
         lo = w[o + 208]
         hi = w[o + 209]
         d = half(lo, hi, p)
-        for g in range(pair):           # 128 numbers
-            for h in range(pair):       # 16 of each of four runs of 32
-                u = o + (g << 6) + (h << 4)
-                v = o + 128 + (g << 5) + (h << 4)
-                i = (b << 8) + (g << 7) + (h << 4)
-                e = o + 192 + (g << 3) + h
-                d0 = np.float32(d * np.float32(np.int8(w[e])))
-                d1 = np.float32(d * np.float32(np.int8(w[e + 2])))
-                d2 = np.float32(d * np.float32(np.int8(w[e + 4])))
-                d3 = np.float32(d * np.float32(np.int8(w[e + 6])))
-                for j in range(n):
-                    y[i + j] = d0 * np.float32(
-                        (np.int32(w[u + j] & LOW) | (np.int32(w[v + j] & np.uint8(3)) << 4)) - 32)
-                for j in range(n):
-                    y[i + 32 + j] = d1 * np.float32(
-                        (np.int32(w[u + 32 + j] & LOW) | (np.int32(w[v + j] & np.uint8(12)) << 2)) - 32)
-                for j in range(n):
-                    y[i + 64 + j] = d2 * np.float32(
-                        (np.int32(w[u + j] >> FOUR) | np.int32(w[v + j] & np.uint8(48))) - 32)
-                for j in range(n):
-                    y[i + 96 + j] = d3 * np.float32(
-                        (np.int32(w[u + 32 + j] >> FOUR) | (np.int32(w[v + j]) >> 6 << 4)) - 32)
+        for t in range(n >> 3):         # 4 times 16 of each of four runs of 32, two times in each 128 numbers
+            g = t >> 1
+            h = t & 1
+            u = o + (g << 6) + (h << 4)
+            v = o + 128 + (g << 5) + (h << 4)
+            i = (b << 8) + (g << 7) + (h << 4)
+            e = o + 192 + (g << 3) + h
+            d0 = np.float32(d * np.float32(np.int8(w[e])))
+            d1 = np.float32(d * np.float32(np.int8(w[e + 2])))
+            d2 = np.float32(d * np.float32(np.int8(w[e + 4])))
+            d3 = np.float32(d * np.float32(np.int8(w[e + 6])))
+            #omp simd
+            for j in range(16):
+                y[i + j] = d0 * (np.float32((w[u + j] & LOW) | ((w[v + j] & np.uint8(3)) << FOUR)) - top)
+            #omp simd
+            for j in range(16):
+                y[i + 32 + j] = d1 * (
+                    np.float32((w[u + 32 + j] & LOW) | ((w[v + j] & np.uint8(12)) << np.uint8(2))) - top)
+            #omp simd
+            for j in range(16):
+                y[i + 64 + j] = d2 * (np.float32((w[u + j] >> FOUR) | (w[v + j] & np.uint8(48))) - top)
+            #omp simd
+            for j in range(16):
+                y[i + 96 + j] = d3 * (
+                    np.float32((w[u + 32 + j] >> FOUR) | ((w[v + j] & np.uint8(192)) >> np.uint8(2))) - top)
+
+
+def in_pieces(un, b, y):
+    p = powers()
+    size = y.shape[1]
+    per = CHUNK // size
+    total = b.shape[0]
+    wide = b.shape[1]
+    w = b.reshape(total * wide)
+    z = y.reshape(total * size)
+    #omp parallel for firstprivate(total, size, wide, per)
+    for c in range((total + per - 1) // per):
+        lo = c * per
+        hi = min(total, lo + per)
+        un(w[wide * lo:wide * hi], z[size * lo:size * hi], p, 32)
+
+#pythran export floats_q8_0(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_q8_0(b, y): in_pieces(q8_0, b, y)
+
+#pythran export floats_q4_0(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_q4_0(b, y): in_pieces(q4_0, b, y)
+
+#pythran export floats_q4_1(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_q4_1(b, y): in_pieces(q4_1, b, y)
+
+#pythran export floats_q5_0(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_q5_0(b, y): in_pieces(q5_0, b, y)
+
+#pythran export floats_q4_k(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_q4_k(b, y): in_pieces(q4_k, b, y)
+
+#pythran export floats_q5_k(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_q5_k(b, y): in_pieces(q5_k, b, y)
 
 #pythran export floats_q6_k(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q6_k(b, y):
-    p = powers()
-    total = b.shape[0]
-    n = min(16, y.shape[1])
-    w = b.reshape(total * 210)
-    z = y.reshape(total * 256)
-    #omp parallel for firstprivate(total, n)
-    for c in range((total + 31) // 32):
-        lo = c * 32
-        hi = min(total, lo + 32)
-        q6_k(w[210 * lo:210 * hi], z[256 * lo:256 * hi], p, hi - lo, n, 2)
+def floats_q6_k(b, y): in_pieces(q6_k, b, y)
 
 
 def four_rows(w, d, m, y0, y1, y2, y3, size):

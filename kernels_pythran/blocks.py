@@ -3,9 +3,10 @@ numbers, and packed planes.
 
 What keeps these loops fast: an index that Pythran can prove positive needs no test for its sign,
 and only such loops are vectorised. So offsets are shifts (a product of an unbounded number loses
-the proof), and no subscript stands inside a call. `n` is the length of a run; a literal range
-would be unrolled by Pythran, and a run of 16 that g++ knows to be 16 by g++, instead of
-vectorised."""
+the proof), and no subscript stands inside a call. `n` is the length of a run of 32: a literal
+would be unrolled by Pythran. A run of 16 is a literal under `#omp simd`, which nobody unrolls;
+otherwise g++ takes vectors of 32 bytes, finds 16, and goes one by one, eight times as slow."""
+# compile with: -mprefer-vector-width=256
 import numpy as np
 from ._halves import half, powers
 
@@ -13,6 +14,8 @@ ZERO = np.float32(0)
 LEAST = np.float32(1.1754943508222875e-38)      # smallest normal f32
 LOW = np.uint8(15)
 FOUR = np.uint8(4)
+TOP = np.int16(32)
+TASK = 16       # rows of the weight that are one task
 
 
 # f16
@@ -27,38 +30,51 @@ def soft_half(d):
 
 # rows of x
 
-def round_32(x, q, s, t):
+def largest(x, n):
+    "The largest magnitude, and 0, or NaN where there is NaN or infinity."
+    top = ZERO
+    bad = ZERO
+    #omp simd reduction(max:top) reduction(+:bad)
+    for j in range(n):
+        top = max(top, np.abs(x[j]))
+        bad += x[j] * ZERO
+    return top, bad
+
+def nearest(x, q, inv, n):
+    "x times inv to whole numbers, halves away from zero."
+    for j in range(n):
+        v = x[j] * inv
+        a = np.abs(v)
+        k = np.int32(a)
+        k += np.int32(a - np.float32(k) >= np.float32(0.5))
+        q[j] = np.int16(-k if v < ZERO else k)
+
+def count(q, n):
+    c = np.int32(0)
+    for j in range(n): c += np.int32(q[j])
+    return c
+
+def round_32(x, q, s, t, n):
     for b in range(s.shape[0]):
         i = b << 5
-        top = ZERO
-        bad = ZERO
-        for j in range(i, i + 32):
-            v = np.abs(x[j])
-            bad += x[j] * ZERO
-            top = v if v > top else top
+        top, bad = largest(x[i:], n)
         d = np.float32(top / np.float32(127))
         inv = np.float32(np.float32(1) / d) if d >= LEAST else ZERO
-        if bad != ZERO:
-            inv = ZERO
-            d = bad
-        c = np.int32(0)
-        for j in range(i, i + 32):
-            v = x[j] * inv if inv != ZERO else ZERO
-            a = np.abs(v)
-            k = np.int32(a)
-            k += 1 if a - np.float32(k) >= np.float32(0.5) else 0
-            k = -k if v < ZERO else k
-            q[j] = np.int16(k)
-            c += k
-        t[b] = c
+        if bad != ZERO: d = bad
         s[b] = soft_half(d)
+        if bad != ZERO:
+            for j in range(n): q[i + j] = np.int16(0)
+            t[b] = np.int32(0)
+        else:
+            nearest(x[i:], q[i:], inv, n)
+            t[b] = count(q[i:], n)
 
 #pythran export activate_q8_0(float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
 #                             int32[:,:] order(C))
 def activate_q8_0(x, q, s, t):
     many = x.shape[0] > 3
     #omp parallel for if(many)
-    for r in range(x.shape[0]): round_32(x[r], q[r], s[r], t[r])
+    for r in range(x.shape[0]): round_32(x[r], q[r], s[r], t[r], 32)
 
 
 def round_256(x, q, s, t):
@@ -141,82 +157,113 @@ def dot_q8_0(w, q, s, t, y):
             for k in range(min(4, last + 1 - i)): y[r, i + k] = four[k]
 
 
-def row_q4_0(w, x, s, t, p, n):
+def sums_32(c, x, e, n):
+    for b in range(e.shape[0]):
+        i = b << 5
+        k = np.int32(0)
+        for j in range(n): k += np.int32(c[i + j]) * np.int32(x[i + j])
+        e[b] = k
+
+def finish(d, m, e, s, t, zero):
+    "Scales, offsets and sums of a row of blocks, scales and sums of x: codes count from `zero`."
     y = ZERO
-    for b in range(s.shape[0]):
+    #omp simd reduction(+:y)
+    for b in range(e.shape[0]):
+        y += s[b] * (d[b] * (np.float32(e[b]) - zero * np.float32(t[b])) + m[b] * np.float32(t[b]))
+    return y
+
+def split_q4_0(w, c, bits):
+    for b in range(c.shape[0] >> 5):
         i = b << 5
         o = (b << 4) + (b << 1)
-        c = np.int32(0)
-        for j in range(n): c += np.int32(w[o + 2 + j] & LOW) * np.int32(x[i + j])
-        for j in range(n): c += np.int32(w[o + 2 + j] >> FOUR) * np.int32(x[i + 16 + j])
+        #omp simd
+        for j in range(16):
+            c[i + j] = w[o + 2 + j] & LOW
+            c[i + 16 + j] = w[o + 2 + j] >> FOUR
+
+def split_q4_1(w, c, bits):
+    for b in range(c.shape[0] >> 5):
+        i = b << 5
+        o = (b << 4) + (b << 2)
+        #omp simd
+        for j in range(16):
+            c[i + j] = w[o + 4 + j] & LOW
+            c[i + 16 + j] = w[o + 4 + j] >> FOUR
+
+def spread():
+    "The eight bits of each byte, as 0 or 16."
+    bits = np.empty(2048, np.uint8)
+    for v in range(256):
+        for j in range(8): bits[8 * v + j] = np.uint8(((v >> j) & 1) << 4)
+    return bits
+
+def split_q5_0(w, c, bits):
+    for b in range(c.shape[0] >> 5):
+        i = b << 5
+        o = (b << 4) + (b << 2) + (b << 1)
+        #omp simd
+        for j in range(16):
+            c[i + j] = w[o + 6 + j] & LOW
+            c[i + 16 + j] = w[o + 6 + j] >> FOUR
+        for h in range(4):          # fifth bits, eight codes a byte
+            v = np.int64(w[o + 2 + h]) << 3
+            u = i + (h << 3)
+            #omp simd
+            for j in range(8): c[u + j] |= bits[v + j]
+
+def heads_q4_0(w, d, m, p):
+    for b in range(d.shape[0]):
+        o = (b << 4) + (b << 1)
         lo = w[o]
         hi = w[o + 1]
-        y += half(lo, hi, p) * s[b] * np.float32(c - 8 * t[b])
-    return y
+        d[b] = half(lo, hi, p)
+
+def heads_q4_1(w, d, m, p):
+    for b in range(d.shape[0]):
+        o = (b << 4) + (b << 2)
+        lo = w[o]
+        hi = w[o + 1]
+        d[b] = half(lo, hi, p)
+        ml = w[o + 2]
+        mh = w[o + 3]
+        m[b] = half(ml, mh, p)
+
+def heads_q5_0(w, d, m, p):
+    for b in range(d.shape[0]):
+        o = (b << 4) + (b << 2) + (b << 1)
+        lo = w[o]
+        hi = w[o + 1]
+        d[b] = half(lo, hi, p)
+
+def by_rows(split, heads, zero, bits, w, q, s, t, y, n):
+    "Codes of a row are split once, into memory that the nearest cache holds, for all rows of x."
+    p = powers()
+    rows = q.shape[0]
+    size = q.shape[1]
+    #omp parallel for firstprivate(rows, size, zero, n)
+    for g in range((w.shape[0] + TASK - 1) // TASK):
+        c = np.empty(size, np.uint8)
+        d = np.zeros(size >> 5, np.float32)
+        m = np.zeros(size >> 5, np.float32)
+        e = np.empty(size >> 5, np.int32)
+        for i in range(TASK * g, min(w.shape[0], TASK * g + TASK)):
+            split(w[i], c, bits)
+            heads(w[i], d, m, p)
+            for r in range(rows):
+                sums_32(c, q[r], e, n)
+                y[r, i] = finish(d, m, e, s[r], t[r], zero)
 
 #pythran export dot_q4_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
 #                        int32[:,:] order(C), float32[:,:] order(C))
-def dot_q4_0(w, q, s, t, y):
-    p = powers()
-    n = min(16, q.shape[1])
-    rows = q.shape[0]
-    #omp parallel for firstprivate(n, rows)
-    for i in range(w.shape[0]):
-        for r in range(rows): y[r, i] = row_q4_0(w[i], q[r], s[r], t[r], p, n)
-
-
-def row_q4_1(w, x, s, t, p, n):
-    y = ZERO
-    for b in range(s.shape[0]):
-        i = b << 5
-        o = (b << 4) + (b << 2)
-        c = np.int32(0)
-        for j in range(n): c += np.int32(w[o + 4 + j] & LOW) * np.int32(x[i + j])
-        for j in range(n): c += np.int32(w[o + 4 + j] >> FOUR) * np.int32(x[i + 16 + j])
-        lo = w[o]
-        hi = w[o + 1]
-        ml = w[o + 2]
-        mh = w[o + 3]
-        y += (half(lo, hi, p) * np.float32(c) + half(ml, mh, p) * np.float32(t[b])) * s[b]
-    return y
+def dot_q4_0(w, q, s, t, y): by_rows(split_q4_0, heads_q4_0, np.float32(8), np.empty(0, np.uint8), w, q, s, t, y, 32)
 
 #pythran export dot_q4_1(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
 #                        int32[:,:] order(C), float32[:,:] order(C))
-def dot_q4_1(w, q, s, t, y):
-    p = powers()
-    n = min(16, q.shape[1])
-    rows = q.shape[0]
-    #omp parallel for firstprivate(n, rows)
-    for i in range(w.shape[0]):
-        for r in range(rows): y[r, i] = row_q4_1(w[i], q[r], s[r], t[r], p, n)
-
-
-def row_q5_0(w, x, s, t, p, n):
-    y = ZERO
-    for b in range(s.shape[0]):
-        i = b << 5
-        o = (b << 4) + (b << 2) + (b << 1)
-        c = np.int32(0)
-        for j in range(n): c += np.int32(w[o + 6 + j] & LOW) * np.int32(x[i + j])
-        for j in range(n): c += np.int32(w[o + 6 + j] >> FOUR) * np.int32(x[i + 16 + j])
-        h0 = np.int32(w[o + 2]) | (np.int32(w[o + 3]) << 8)     # fifth bits of codes 0 .. 15, then 16 .. 31
-        h1 = np.int32(w[o + 4]) | (np.int32(w[o + 5]) << 8)
-        e = np.int32(0)
-        for j in range(n): e += ((h0 >> j) & 1) * np.int32(x[i + j]) + ((h1 >> j) & 1) * np.int32(x[i + 16 + j])
-        lo = w[o]
-        hi = w[o + 1]
-        y += half(lo, hi, p) * s[b] * np.float32(c + 16 * (e - t[b]))
-    return y
+def dot_q4_1(w, q, s, t, y): by_rows(split_q4_1, heads_q4_1, np.float32(0), np.empty(0, np.uint8), w, q, s, t, y, 32)
 
 #pythran export dot_q5_0(uint8[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
 #                        int32[:,:] order(C), float32[:,:] order(C))
-def dot_q5_0(w, q, s, t, y):
-    p = powers()
-    n = min(16, q.shape[1])
-    rows = q.shape[0]
-    #omp parallel for firstprivate(n, rows)
-    for i in range(w.shape[0]):
-        for r in range(rows): y[r, i] = row_q5_0(w[i], q[r], s[r], t[r], p, n)
+def dot_q5_0(w, q, s, t, y): by_rows(split_q5_0, heads_q5_0, np.float32(16), spread(), w, q, s, t, y, 32)
 
 
 # 256 numbers a block
@@ -328,36 +375,45 @@ def dot_q5_k(w, q, s, t, y):
         for r in range(rows): y[r, i] = row_q5_k(w[i], q[r], s[r], t[r], p, 32, 2)
 
 
-def row_q6_k(w, x, s, t, p, n, pair):
+def split_q6_k(w, c, eight):
+    "Codes times their scales: 16 bits hold -32 times -128, and a block has one sum."
+    for b in range(c.shape[0] >> 8):
+        o = (b << 7) + (b << 6) + (b << 4) + (b << 1)
+        for g in range(eight):          # 16 of each of four runs of 32, two times in each 128 numbers
+            m = g >> 1
+            h = g & 1
+            u = o + (m << 6) + (h << 4)             # low bits of runs 0 and 2; of 1 and 3 further on by 32
+            v = o + 128 + (m << 5) + (h << 4)       # high bits of all four
+            i = (b << 8) + (m << 7) + (h << 4)
+            e = o + 192 + (m << 3) + h
+            d0 = np.int16(np.int8(w[e]))
+            d1 = np.int16(np.int8(w[e + 2]))
+            d2 = np.int16(np.int8(w[e + 4]))
+            d3 = np.int16(np.int8(w[e + 6]))
+            #omp simd
+            for j in range(16):
+                c[i + j] = np.int16(d0 * np.int16(
+                    np.int16((w[u + j] & LOW) | ((w[v + j] & np.uint8(3)) << FOUR)) - TOP))
+            #omp simd
+            for j in range(16):
+                c[i + 32 + j] = np.int16(d1 * np.int16(
+                    np.int16((w[u + 32 + j] & LOW) | ((w[v + j] & np.uint8(12)) << np.uint8(2))) - TOP))
+            #omp simd
+            for j in range(16):
+                c[i + 64 + j] = np.int16(d2 * np.int16(
+                    np.int16((w[u + j] >> FOUR) | (w[v + j] & np.uint8(48))) - TOP))
+            #omp simd
+            for j in range(16):
+                c[i + 96 + j] = np.int16(d3 * np.int16(
+                    np.int16((w[u + 32 + j] >> FOUR) | ((w[v + j] & np.uint8(192)) >> np.uint8(2))) - TOP))
+
+def row_q6_k(w, codes, x, s, p, n):
     y = ZERO
     for b in range(s.shape[0]):
         o = (b << 7) + (b << 6) + (b << 4) + (b << 1)
+        i = b << 8
         c = np.int32(0)
-        for g in range(pair):           # 128 numbers
-            for h in range(pair):       # 16 of each of four runs of 32
-                u = o + (g << 6) + (h << 4)             # low bits of runs 0 and 2; of 1 and 3 further on by 32
-                v = o + 128 + (g << 5) + (h << 4)       # high bits of all four
-                i = (b << 8) + (g << 7) + (h << 4)
-                c0 = np.int32(0)
-                c1 = np.int32(0)
-                c2 = np.int32(0)
-                c3 = np.int32(0)
-                for j in range(n):
-                    c0 += np.int32((w[u + j] & LOW) | ((w[v + j] & np.uint8(3)) << FOUR)) * np.int32(x[i + j])
-                for j in range(n):
-                    c1 += np.int32((w[u + 32 + j] & LOW) | ((w[v + j] & np.uint8(12)) << np.uint8(2))) * np.int32(
-                        x[i + 32 + j])
-                for j in range(n):
-                    c2 += np.int32((w[u + j] >> FOUR) | (w[v + j] & np.uint8(48))) * np.int32(x[i + 64 + j])
-                for j in range(n):
-                    c3 += np.int32(
-                        (w[u + 32 + j] >> FOUR)
-                        | ((w[v + j] & np.uint8(192)) >> np.uint8(2))) * np.int32(x[i + 96 + j])
-                e = o + 192 + (g << 3) + h
-                k = (b << 4) + (g << 3) + h
-                c += np.int32(np.int8(w[e])) * (c0 - 32 * t[k]) + np.int32(np.int8(w[e + 2])) * (c1 - 32 * t[k + 2])
-                c += np.int32(np.int8(w[e + 4])) * (c2 - 32 * t[k + 4]) + np.int32(np.int8(w[e + 6])) * (
-                    c3 - 32 * t[k + 6])
+        for j in range(n): c += np.int32(codes[i + j]) * np.int32(x[i + j])
         lo = w[o + 208]
         hi = w[o + 209]
         y += half(lo, hi, p) * s[b] * np.float32(c)
@@ -367,11 +423,13 @@ def row_q6_k(w, x, s, t, p, n, pair):
 #                        int32[:,:] order(C), float32[:,:] order(C))
 def dot_q6_k(w, q, s, t, y):
     p = powers()
-    n = min(16, q.shape[1])
     rows = q.shape[0]
-    #omp parallel for firstprivate(n, rows)
-    for i in range(w.shape[0]):
-        for r in range(rows): y[r, i] = row_q6_k(w[i], q[r], s[r], t[r], p, n, 2)
+    #omp parallel for firstprivate(rows)
+    for g in range((w.shape[0] + TASK - 1) // TASK):
+        c = np.empty(q.shape[1], np.int16)
+        for i in range(TASK * g, min(w.shape[0], TASK * g + TASK)):
+            split_q6_k(w[i], c, 4)
+            for r in range(rows): y[r, i] = row_q6_k(w[i], c, q[r], s[r], p, 256)
 
 
 # packed planes: four rows side by side

@@ -334,6 +334,17 @@ def test_product(name, rows):
             np.testing.assert_array_equal(Tensor(x, 'row in') @ q, y)
 
 
+@pytest.mark.parametrize('name', [n for n in WEIGHTS if block_formats[n].dot])
+def test_row_by_row(name):
+    "What a kernel says of a row of x does not depend on the rows beside it, nor on those of the weight."
+    if f'dot_{name}' not in fl.backends().get('pythran', ()): pytest.skip('no compiled kernel')
+    q, x = some(name, 21, 768), tensor('row in', 5, 768, seed=11, size=1.)
+    with fl.use_backend('pythran'):
+        y = x.dot(q, 'in').data
+        for i in range(5): np.testing.assert_array_equal(x.narrow('row', i, 1).dot(q, 'in').data[0], y[i])
+        np.testing.assert_array_equal(x.dot(q.narrow('out', 3, 7), 'in').data, y[:, 3:10])
+
+
 def test_rounding_x_is_what_differs():
     q, x = some('q6_k', 32, 512), tensor('row in', 4, 512, size=1.)
     exact = x.dot(q.to('f32'), 'in').data
@@ -420,8 +431,9 @@ def test_few_and_many_rows_agree(rows, n, k, name):
         assert (np.abs(y - many) <= off).all(), (np.abs(y - many) / off).max()
 
 
-def test_threads_do_not_change_a_bit():
-    q, x = some('q4_k', 300, 512), tensor('row in', 2, 512)
+@pytest.mark.parametrize('name', [n for n in WEIGHTS if block_formats[n].dot])
+def test_threads_do_not_change_a_bit(name):
+    q, x = some(name, 301, 512), tensor('row in', 3, 512)
     y = []
     try:
         for n in (1, 3): kernels.set_num_threads(n); y.append(x.dot(q, 'in').numpy())

@@ -55,8 +55,9 @@ def flags(wheel=False):
 
 
 def own_flags(src):
-    "What the source itself asks for: a line `# compile with: -fsome-flag`"
-    return ' '.join(re.findall(r'^# compile with: (.+)$', src.read_text(), re.M)).split()
+    "What the source itself asks for: a line `# compile with: -fsome-flag`; what begins with -m is for x86"
+    asked = ' '.join(re.findall(r'^# compile with: (.+)$', src.read_text(), re.M)).split()
+    return [flag for flag in asked if X86 or not flag.startswith('-m')]
 
 
 def cpu():
