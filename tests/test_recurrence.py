@@ -5,6 +5,7 @@ import fucinalib as fl
 from fucinalib import nn
 from fucinalib.errors import DTypeError, FucinaError, InvalidShape, OptionError, ShapeMismatch, TagError
 from fucinalib.gradients import gradcheck
+from fucinalib.nn.module import at_step
 from fucinalib.nn.rnn import gru_loop, lstm_loop, step_by_step
 
 TOL = dict(f32=1e-5, f64=1e-12)
@@ -265,7 +266,7 @@ def test_a_layer_that_is_made_wrong_says_its_own_kind(kind):
         with pytest.raises(FucinaError) as e: getattr(nn, kind)(*sizes)
         assert str(e.value).startswith(kind)
 
-@pytest.mark.parametrize('options', [dict(layers=0), dict(layers=1.5), dict(dropout=.5)])
+@pytest.mark.parametrize('options', [dict(layers=0), dict(layers=1.5), dict(zoneout=.5)])
 def test_options_that_do_not_exist_are_refused(options):
     with pytest.raises((FucinaError, TypeError)): nn.LSTM('read=2', 'hidden=2', **options)
 
@@ -340,3 +341,63 @@ def test_states_are_saved_and_read(kind):
     b.load_state_dict(a.state_dict())
     x = fl.Tensor(wave(3, 3), 't read', 'f32')
     assert np.array_equal(a(x)[0], b(x)[0])
+
+
+# ---- what is left out in training
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_weights_that_are_left_out_are_the_same_at_every_step(kind, backend):
+    "Beside a layer that has the thinned weights for its own; both ways, and gradients of all weights."
+    make = dict(layers=2, bidirectional=True, over='t', dtype='f64')
+    layer = getattr(nn, kind)('read=2', 'hidden=3', seed=1, recurrent_dropout=.5, **make)
+    plain = getattr(nn, kind)('read=2', 'hidden=3', seed=1, **make)
+    for cell in [*layer.cells, *plain.cells]:       # a reset gate in front of 0 would have no slope
+        if kind == 'GRU': cell.bias_n.data[...] = .3
+    x = fl.Tensor(wave(2, 5, 2), 'batch t read')
+    with at_step(3, 7):
+        y, _ = layer(x)
+        y.square().sum().backward()
+    grads = [cell.h.weight.grad.numpy() for cell in layer.cells]
+    for own, cell, g in zip(plain.cells, layer.cells, grads):
+        gone = g == 0
+        assert 0 < gone.sum() < g.size
+        own.h.weight.data[...] = np.where(gone, 0, own.h.weight.data * 2)
+    z, _ = plain(x)
+    z.square().sum().backward()
+    np.testing.assert_allclose(y.numpy(), z.numpy(), atol=1e-12)
+    for (name, p), (_, q) in zip(layer.named_parameters(), plain.named_parameters()):
+        want = q.grad.numpy() * 2 * (p.grad.numpy() != 0) if name.endswith('h.weight') else q.grad.numpy()
+        np.testing.assert_allclose(p.grad.numpy(), want, atol=1e-12, err_msg=name)
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_dropout_between_layers_is_torchs_place(kind):
+    "After every layer but the last; nothing in use, nothing for one layer."
+    make = dict(over='t', seed=2, dtype='f64')
+    layer = getattr(nn, kind)('read=2', 'hidden=3', layers=3, dropout=.5, **make)
+    plain = getattr(nn, kind)('read=2', 'hidden=3', layers=3, **make)
+    x = fl.Tensor(wave(4, 2), 't read')
+    assert np.array_equal(layer.eval()(x)[0], plain(x)[0])
+    layer.train()
+    with at_step(0, 0): y = layer(x)[0]
+    with at_step(0, 0): again = layer(x)[0]
+    assert np.array_equal(y, again) and not np.array_equal(y, plain(x)[0])
+    one = getattr(nn, kind)('read=2', 'hidden=3', dropout=.5, **make)
+    assert np.array_equal(one(x)[0], getattr(nn, kind)('read=2', 'hidden=3', **make)(x)[0])
+
+@pytest.mark.parametrize('name', ['dropout', 'recurrent_dropout'])
+def test_a_share_of_all_is_refused(name):
+    for p in (1, -.1, 'half'):
+        with pytest.raises(FucinaError, match='share below 1'): nn.LSTM('read=2', 'hidden=2', **{name: p})
+    layer = nn.GRU('read=2', 'hidden=2', layers=2, **{name: .25})
+    assert '0.25' in str(layer) and '0.25' not in str(nn.GRU('read=2', 'hidden=2', layers=2))
+    state = layer.state_dict()
+    nn.GRU('read=2', 'hidden=2', layers=2).load_state_dict(state)       # nothing of it is saved
+
+def test_a_recorded_step_draws_weights_anew():
+    layer = nn.LSTM('read=2', 'hidden=3', over='t', recurrent_dropout=.5, dropout=.2, layers=2, seed=0)
+    x = fl.Tensor(wave(4, 2), 't read', 'f32')
+    step = fl.record(lambda x: layer(x)[0].square().mean())
+    for i in range(4):
+        with at_step(1, i): a = step(x).item()
+        with at_step(1, i): b = layer(x)[0].square().mean().item()
+        assert a == b

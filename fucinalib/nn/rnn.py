@@ -8,6 +8,7 @@ __all__ = ['Cell', 'state_like', 'RNNCell', 'LSTMCell', 'GRUCell', 'step_by_step
 
 # %% ../../nbs/34_recurrence.ipynb #23120b6d
 import math
+from copy import copy
 import numpy as np
 from .. import kernels
 from ..arguments import as_whole, say_sizes
@@ -18,7 +19,7 @@ from .axes import read_axes
 from .calls import maker
 from .given import nothing_left, taken
 from .init import glorot_normal
-from .layers import Linear
+from .layers import Dropout, Linear
 from .module import Module, derived
 from ..ops.copies import concat, flip, stack
 from ..tags import align, name_of, parse, without
@@ -148,17 +149,34 @@ def _states_for(state, n):
     head = f'the state of {n} cells is a list of {n}'
     raise fault(OptionError, head, help='y, state = layer(x) gives one')
 
+# %% ../../nbs/34_recurrence.ipynb #3cca7cd6
+def _thinned(cell, drop):
+    "The cell without some weights of its state, the same ones until the sequence ends."
+    if drop is None or not drop.training: return cell
+    cell, own = copy(cell), copy(cell.h)
+    vars(own)['weight'] = drop(cell.h.weight)       # a result, which no parameter gives way to
+    vars(cell)['h'] = own
+    return cell
+
+# %% ../../nbs/34_recurrence.ipynb #8ee69291
+def _read_both_ways(self, x, cells, given):
+    "What the cells of a layer show, side by side, and their last states."
+    seen, after = [], []
+    for j, (cell, state) in enumerate(zip(cells, given)):
+        part = flip(x, self.over) if j else x
+        y, last = _thinned(cell, self.within).along(part, self.over, state)
+        seen.append(flip(y, self.over) if j else y)
+        after.append(last)
+    return concat(seen, self.hidden) if j else y, after
+
 # %% ../../nbs/34_recurrence.ipynb #cfddf8c4
 def _read_layers(self, x, state=None):
     "States of the last layer after each entry of x, and all cells' last."
     given, after = _states_for(state, len(self.cells)), []
     for i in range(0, len(self.cells), self.ways):
-        seen = []
-        for j, cell in enumerate(self.cells[i:i + self.ways]):
-            y, last = cell.along(flip(x, self.over) if j else x, self.over, given[i + j])
-            seen.append(flip(y, self.over) if j else y)
-            after.append(last)
-        x = concat(seen, self.hidden) if self.ways > 1 else seen[0]
+        if i and self.between: x = self.between(x)
+        x, last = _read_both_ways(self, x, self.cells[i:i + self.ways], given[i:i + self.ways])
+        after += last
     return x, after if len(after) > 1 else after[0]
 
 # %% ../../nbs/34_recurrence.ipynb #ce27b74e
@@ -175,9 +193,12 @@ class Recurrent(Module):
                  layers=1,             # cells one after the other
                  bidirectional=False,  # a second cell for each layer, which begins at the end
                  seed=None,            # of the first weights
+                 dropout=0.,           # share of what the next layer reads that is left out in training
+                 recurrent_dropout=0., # share of the state's weights, for a sequence as a whole
                  **options,            # of the cell: bias, dtype, of an LSTM forget_bias
                 ):
         self.over, self.ways, self.cells = over, 1 + bool(bidirectional), []
+        self.between, self.within = [Dropout(p) if p else None for p in (dropout, recurrent_dropout)]
         parse(over)
         own = read_axes(hidden, 'hidden')
         self.hidden = list(own)[-1]
