@@ -31,7 +31,7 @@ class Letters:
 def learn(model,      # has `letters`
           scores_of,  # scores over 'char' of the letter after each of 'batch seq'
           text,       # what is learnt
-          steps,      # of Adam
+          steps,      # of Adam; the last four tenths at a rate that falls
           size,       # pieces in a batch
           length,     # letters in a piece
           lr,         # learning rate
@@ -45,15 +45,23 @@ def learn(model,      # has `letters`
     finally: fl.set_num_threads(threads)
 
 
+def fall(step, total):
+    "The factor of the rate: 1 for six tenths of the steps, then in a straight line down to a twentieth."
+    return min(1., 1 - .95 * (step / total - .6) / .4)
+
+
 def _steps(model, scores_of, text, steps, size, length, lr, seed, say):
     "The loss of each step, as it is made."
     opt, ids = optim.Adam(model, lr=lr), model.letters.numbers(text)
+    rate = optim.Schedule(opt, fall, total=steps)
     pieces = fl.data.windows(ids, length).batches('batch', size, seed=seed, partial=False)
     for i, (x, y) in enumerate(islice(chain.from_iterable(pieces for _ in count()), steps), 1):
         loss = scores_of(x).cross_entropy('char', y)
         loss.backward()
+        optim.clip_grad_norm(opt, 1.)
         opt.step()
         opt.zero_grad()
+        rate.step()
         if say and (i == 1 or i % 50 == 0): say(i, loss.item())
         yield loss.item()
 

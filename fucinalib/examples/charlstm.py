@@ -31,7 +31,7 @@ class CharLSTM(nn.Module):
         return self.letters.text(text)
 
 
-def train(model, text=ALICE, steps=800, size=16, length=32, lr=.01, seed=7, say=None):
+def train(model, text=ALICE, steps=400, size=16, length=32, lr=.03, seed=7, say=None):
     "Train with Adam; the loss of each step."
     return learn(model, lambda x: model(x)[0], text, steps, size, length, lr, seed, say)
 
@@ -46,8 +46,8 @@ def saved_and_read(model, hidden, seed):
 
 
 def main(args=None):
-    o = settings('charlstm', __doc__, args, hidden=(96, 'numbers of state'), steps=(800, 'of Adam'),
-                 size=(16, 'pieces in a batch'), length=(32, 'letters in a piece'), lr=(.01, 'learning rate'),
+    o = settings('charlstm', __doc__, args, hidden=(96, 'numbers of state'), steps=(400, 'of Adam'),
+                 size=(16, 'pieces in a batch'), length=(32, 'letters in a piece'), lr=(.03, 'learning rate'),
                  n=(400, 'letters to write'), temperature=(.7, 'the lower, the likelier the best letter'),
                  seed=(7, 'of the first weights, the order and the dice'))
     model = CharLSTM(Letters(ALICE), o.hidden, o.seed)
