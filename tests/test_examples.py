@@ -11,6 +11,7 @@ SMALL = dict(      # name -> settings under which it runs in a moment
     hello='', dot='', tensors='', dataset='', plasma='--width 12 --height 7 --frames 2', xor='--steps 400',
     fizzbuzz='--epochs 8 --n 15', spiral='--epochs 60', iris='--epochs 60', digits='--n 300 --epochs 6',
     mnist='--n 20 --epochs 1 --size 8', fashion='--n 20 --epochs 1 --size 8',
+    lora='--model 8 --heads 2 --blocks 1 --length 8 --rank 2 --steps 20 --more 10 --n 20',
     charlstm='--hidden 8 --steps 20 --n 20', tinygpt='--model 8 --heads 2 --blocks 1 --length 8 --steps 20 --n 20')
 FILES = {'mnist', 'fashion'}      # these need files that are not everywhere
 
@@ -154,6 +155,12 @@ def test_a_model_of_letters_that_was_saved_writes_the_same():
     from fucinalib.examples.charlstm import CharLSTM, Letters, saved_and_read
     model = CharLSTM(Letters('abcabd'), 4, seed=1)
     assert saved_and_read(model, 4, seed=2).write('ab', 20) == model.write('ab', 20)
+
+def test_a_second_text_is_learnt_beside_the_first():
+    "The second is learnt by few numbers, and without them the first is as it was, bit for bit."
+    found = run('lora', *'--model 16 --heads 2 --blocks 1 --length 16 --steps 80 --more 120 --n 10'.split())
+    assert found['back'] == found['before'][0] and found['after'] < .75 * found['before'][1]
+    assert found['thin'] < found['size'] and found['text'].startswith('"You are old,')
 
 def test_no_letter_sees_a_later_one():
     from fucinalib.examples.tinygpt import Letters, TinyGPT
