@@ -158,8 +158,8 @@ def test_a_model_of_letters_that_was_saved_writes_the_same():
 
 def test_a_second_text_is_learnt_beside_the_first():
     "The second is learnt by few numbers, and without them the first is as it was, bit for bit."
-    found = run('lora', *'--model 16 --heads 2 --blocks 1 --length 16 --steps 80 --more 120 --n 10'.split())
-    assert found['back'] == found['before'][0] and found['after'] < .75 * found['before'][1]
+    found = run('lora', *'--model 16 --heads 2 --blocks 1 --length 16 --rank 4 --steps 80 --more 150 --n 10'.split())
+    assert found['back'] == found['before'][0] and found['after'] < .9 * found['before'][1]
     assert found['thin'] < found['size'] and found['text'].startswith('"You are old,')
 
 def test_no_letter_sees_a_later_one():
