@@ -499,6 +499,10 @@ bidirectional
     a second cell for each layer, which begins at the end
 seed
     of the first weights
+dropout
+    share of what the next layer reads that is left out in training
+recurrent_dropout
+    share of the state's weights, for a sequence as a whole
 options
     of the cell: bias, dtype, of an LSTM forget_bias
 """,
@@ -551,6 +555,10 @@ bidirectional
     a second cell for each layer, which begins at the end
 seed
     of the first weights
+dropout
+    share of what the next layer reads that is left out in training
+recurrent_dropout
+    share of the state's weights, for a sequence as a whole
 options
     of the cell: bias, dtype, of an LSTM forget_bias
 """,
@@ -675,6 +683,10 @@ bidirectional
     a second cell for each layer, which begins at the end
 seed
     of the first weights
+dropout
+    share of what the next layer reads that is left out in training
+recurrent_dropout
+    share of the state's weights, for a sequence as a whole
 options
     of the cell: bias, dtype, of an LSTM forget_bias
 """,
