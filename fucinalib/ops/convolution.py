@@ -30,7 +30,7 @@ def pieces(n, rows, width, most):
     return [(i, i + 1, y, min(rows, y + step)) for i in range(n) for y in range(0, rows, step)]
 
 # %% ../../nbs/23a_convolution.ipynb #669469c1
-FEW = 4             # channels up to which the matrix is made tap by tap
+FEW = 1             # channels up to which the matrix is made tap by tap
 
 def _strip(geometry, top, end):
     "The geometry of some rows of windows."
@@ -50,7 +50,6 @@ def finish(rows, bias, relu):
     if bias is not None: np.add(rows, bias, out=rows)
     if relu: np.maximum(rows, rows.dtype.type(0), out=rows)
 
-# %% ../../nbs/23a_convolution.ipynb #566bc7cc
 def correlate(x, w, c, geometry, bias=None, relu=False):
     "Every window of the images (n, h, w c) times the weights (taps c, outputs), plus a bias, cut at 0."
     (oh, ow), outs = geometry[-2:], w.shape[1]
@@ -115,7 +114,7 @@ def _by_group(y, piece, groups, o):
     i, j, top, end = piece
     return y[i:j, top:end].reshape(j - i, -1, groups, o).swapaxes(1, 2)
 
-# %% ../../nbs/23a_convolution.ipynb #2c4b64da
+# %% ../../nbs/23a_convolution.ipynb #e052a430
 def _windows_by_group(x, c, groups, geometry):
     "The windows of images in pieces: where, and (images, groups, windows, taps c/groups)."
     (kh, kw), (oh, ow), each = geometry[:2], geometry[-2:], c // groups
@@ -125,7 +124,7 @@ def _windows_by_group(x, c, groups, geometry):
         seen = _windows_in((0, len(images), top, end), images, each, geometry)
         yield (i, j, top, end), seen.reshape(j - i, groups, -1, kh * kw * each)
 
-# %% ../../nbs/23a_convolution.ipynb #efb369e8
+# %% ../../nbs/23a_convolution.ipynb #3f3c30bd
 def _correlate_groups(x, w, c, geometry):
     "correlate where every group of channels has its matrix: (groups, taps c/groups, outputs/groups)."
     (oh, ow), (groups, _, o) = geometry[-2:], w.shape
@@ -142,7 +141,7 @@ def _count_shared(each, outs, groups):
     fits = (m for m in range(1, groups) if groups % m == 0 and m * min(each, outs) >= WIDE)
     return next(fits, groups)
 
-# %% ../../nbs/23a_convolution.ipynb #472b37e5
+# %% ../../nbs/23a_convolution.ipynb #95403787
 def _share_matrix(w, each, groups, m):
     "Weights (taps each, outputs) as a matrix for each m groups, with zeros between them."
     parts = w.reshape(-1, each, groups // m, m, w.shape[1] // groups).transpose(3, 2, 0, 1, 4)
@@ -158,7 +157,7 @@ def _unshare_matrix(full, each, groups, m):
     parts = np.stack([full[:, :, j, :, j] for j in range(m)])      # m, shared, taps, each, o
     return parts.transpose(2, 3, 1, 0, 4).reshape(-1, groups * o)
 
-# %% ../../nbs/23a_convolution.ipynb #a69c26b3
+# %% ../../nbs/23a_convolution.ipynb #ba455056
 def all_finite(x):
     "Whether the sum of x is a number; then x holds no NaN and no infinity."
     return bool(np.isfinite(kernels.sum(x, tuple(range(x.ndim)))))
@@ -179,7 +178,6 @@ def _slope_of_groups(g, x, c, geometry, groups):
             yield np.add.reduce(np.matmul(seen.swapaxes(2, 3), rows), 0, 'f8')
     return _unshare_matrix(add_up(products()).astype(g.dtype), c // groups, groups, m)
 
-# %% ../../nbs/23a_convolution.ipynb #eb1deb1c
 def _take_group(a, c, groups, j):
     "The channels of group j of images (n, h, w c)."
     part = a.reshape(*a.shape[:2], -1, groups, c // groups)[..., j, :]
@@ -198,7 +196,6 @@ def _one_output(g, j, o):
     if o == 1: return g
     return np.ascontiguousarray(g.reshape(*g.shape[:2], -1, o)[..., j]).reshape(*g.shape[:2], -1)
 
-# %% ../../nbs/23a_convolution.ipynb #d0be6454
 def _depthwise(x, w, c, geometry):
     "A convolution with w.shape[1] / c filters for each channel."
     o, run = w.shape[1] // c, kernels.depthwise if all_finite(w) else kernels.depthwise.kernel.twin
