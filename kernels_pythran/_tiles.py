@@ -1,51 +1,111 @@
-"""What attention both ways is made of: tiles of 64 by 64, each a row of 64 in which eight scaled
-rows are added up at once.
+"""What attention both ways is made of: tiles of 64 by 64. Products add up 8 rows of 16 columns at a time, which
+stay in registers over the whole sum: 16 columns are one vector of AVX-512 or two of AVX2, as g++ finds best when
+it builds. It vectorises the loop over columns around the sum only if strides are literal and the sum has at least
+one term in a form that it can see; so `n` is one less than there are.
 
-Sizes: a tile of s, kt or acc has 64 rows; `n` says how many of them count, `wide` how many blocks
-of 64 columns an operand has, one under the other."""
+A tile of s, kt or acc has 64 rows; `n` says how many of them count, eights of which are computed. `cols` says how
+many columns of the result count; they stand in blocks of 64, one under the other. `deep` is the length of a sum."""
 import numpy as np
 
 
-def _add_eight(row, a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7):
-    """The loop has a known length, and eight vectors share what is loaded around them. Factors
-    come as numbers: what is in an array is loaded anew after every store."""
+def _add_rows(c0, c1, c2, c3, c4, c5, c6, c7,
+         a0, a1, a2, a3, a4, a5, a6, a7, b, n):
+    "c[k] += the sum over p of a[k, p] b[p], for k up to 8."
     #omp simd
-    for j in range(64):
-        row[j] = (row[j] + a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j] + a4 * b4[j] + a5 * b5[j]
-                  + a6 * b6[j] + a7 * b7[j])
+    for j in range(16):
+        s0 = np.float32(0)
+        s1 = np.float32(0)
+        s2 = np.float32(0)
+        s3 = np.float32(0)
+        s4 = np.float32(0)
+        s5 = np.float32(0)
+        s6 = np.float32(0)
+        s7 = np.float32(0)
+        for p in range((n & 4095) + 1):
+            x = b[p * 64 + j]
+            s0 += a0[p] * x
+            s1 += a1[p] * x
+            s2 += a2[p] * x
+            s3 += a3[p] * x
+            s4 += a4[p] * x
+            s5 += a5[p] * x
+            s6 += a6[p] * x
+            s7 += a7[p] * x
+        c0[j] += s0
+        c1[j] += s1
+        c2[j] += s2
+        c3[j] += s3
+        c4[j] += s4
+        c5[j] += s5
+        c6[j] += s6
+        c7[j] += s7
 
-def mix(acc, u, s, t, b, at, n, wide):
-    """acc[u:] += s[t:] @ b[at:]. The length of the loop over p is not a literal, or g++ unrolls
-    it and runs out of registers."""
-    for e in range(0, wide * 64, 64):
-        tile, right = s[t:t + 64], b[at + e:at + e + s.shape[1]]
-        for r in range(n):
-            row = acc[u + e + r]
-            for p in range(0, s.shape[1], 8):
-                _add_eight(row, np.float32(tile[r, p]), np.float32(tile[r, p + 1]), np.float32(tile[r, p + 2]),
-                           np.float32(tile[r, p + 3]), np.float32(tile[r, p + 4]), np.float32(tile[r, p + 5]),
-                           np.float32(tile[r, p + 6]), np.float32(tile[r, p + 7]), right[p], right[p + 1], right[p + 2],
-                           right[p + 3], right[p + 4], right[p + 5], right[p + 6], right[p + 7])
+def _add_columns(c0, c1, c2, c3, c4, c5, c6, c7,
+         a, b, n):
+    "c[k] += the sum over p of a[p, k] b[p], for k up to 8."
+    #omp simd
+    for j in range(16):
+        s0 = np.float32(0)
+        s1 = np.float32(0)
+        s2 = np.float32(0)
+        s3 = np.float32(0)
+        s4 = np.float32(0)
+        s5 = np.float32(0)
+        s6 = np.float32(0)
+        s7 = np.float32(0)
+        for p in range((n & 4095) + 1):
+            x = b[p * 64 + j]
+            s0 += a[p * 64] * x
+            s1 += a[p * 64 + 1] * x
+            s2 += a[p * 64 + 2] * x
+            s3 += a[p * 64 + 3] * x
+            s4 += a[p * 64 + 4] * x
+            s5 += a[p * 64 + 5] * x
+            s6 += a[p * 64 + 6] * x
+            s7 += a[p * 64 + 7] * x
+        c0[j] += s0
+        c1[j] += s1
+        c2[j] += s2
+        c3[j] += s3
+        c4[j] += s4
+        c5[j] += s5
+        c6[j] += s6
+        c7[j] += s7
 
-def mix_turned(acc, u, s, t, b, at, wide):
+def mix(acc, u, s, t, b, at, n, cols, deep):
+    "acc[u:] += s[t:] @ b[at:]."
+    flat = b.reshape(b.shape[0] * 64)
+    for e in range(0, cols, 64):
+        for i in range(0, n, 8):
+            r, w = t + i, u + e + i
+            for l in range(0, min(64, cols - e), 16):
+                _add_rows(acc[w, l:l + 16], acc[w + 1, l:l + 16], acc[w + 2, l:l + 16], acc[w + 3, l:l + 16],
+                          acc[w + 4, l:l + 16], acc[w + 5, l:l + 16], acc[w + 6, l:l + 16], acc[w + 7, l:l + 16],
+                          s[r], s[r + 1], s[r + 2], s[r + 3], s[r + 4], s[r + 5], s[r + 6], s[r + 7],
+                          flat[(at + e) * 64 + l:], deep - 1)
+
+def mix_turned(acc, u, s, t, b, at, n, cols, deep):
     "acc[u:] += s[t:].T @ b[at:]."
-    for e in range(0, wide * 64, 64):
-        tile, right = s[t:t + 64], b[at + e:at + e + 64]
-        for j in range(64):
-            row = acc[u + e + j]
-            for p in range(0, s.shape[1], 8):
-                _add_eight(row, np.float32(tile[p, j]), np.float32(tile[p + 1, j]), np.float32(tile[p + 2, j]),
-                           np.float32(tile[p + 3, j]), np.float32(tile[p + 4, j]), np.float32(tile[p + 5, j]),
-                           np.float32(tile[p + 6, j]), np.float32(tile[p + 7, j]), right[p], right[p + 1], right[p + 2],
-                           right[p + 3], right[p + 4], right[p + 5], right[p + 6], right[p + 7])
+    flat, turned = b.reshape(b.shape[0] * 64), s.reshape(s.shape[0] * 64)
+    for e in range(0, cols, 64):
+        for i in range(0, n, 8):
+            w = u + e + i
+            for l in range(0, min(64, cols - e), 16):
+                _add_columns(acc[w, l:l + 16], acc[w + 1, l:l + 16], acc[w + 2, l:l + 16], acc[w + 3, l:l + 16],
+                             acc[w + 4, l:l + 16], acc[w + 5, l:l + 16], acc[w + 6, l:l + 16], acc[w + 7, l:l + 16],
+                             turned[t * 64 + i:], flat[(at + e) * 64 + l:], deep - 1)
 
-def scores(s, x, kt, t, u, at, n):
-    "s[t:] = x[u:] @ kt[at:]."
+def clear(a, t, n):
+    "Rows of 64 become 0."
     for r in range(n):
-        row = s[t + r]
+        row = a[t + r]
         for j in range(64):
             row[j] = np.float32(0)
-    mix(s, t, x, u, kt, at, n, 1)
+
+def scores(s, x, kt, t, u, at, n, keys, deep):
+    "s[t:] = x[u:] @ kt[at:]."
+    clear(s, t, (n + 7) // 8 * 8)
+    mix(s, t, x, u, kt, at, n, keys, deep)
 
 def hide(s, t, n, lo, hi, end):
     "Row r keeps what lies from lo + r to hi + r and before end."

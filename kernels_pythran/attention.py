@@ -1,11 +1,10 @@
-"""Attention in tiles of 64 queries by 64 keys. Every product adds eight scaled rows at once to
-one row, and all that a tile needs fits the first cache.
+"""Attention in tiles of 64 queries by 64 keys, whose products are those of _tiles.
 
 Query i sees the keys from i + lo to i + hi. Keys and values are laid out in tiles first; a task
 is one tile of queries and all its keys. Room for scores and sums comes from outside, a part for
 each task."""
 import numpy as np
-from ._tiles import hide, mix, scores
+from ._tiles import clear, hide, mix, scores
 
 
 def _lay(k, v, kt, vb, t, b, j0, g, depth, wide):
@@ -19,7 +18,8 @@ def _lay(k, v, kt, vb, t, b, j0, g, depth, wide):
             for d in range(min(64, v.shape[3] - e * 64)):
                 row[d] = value[e * 64 + d]
 
-def _start(q, x, top, t, b, i0, h, n, scale):
+def _start(q, x, acc, top, t, b, i0, h, n, scale, wide):
+    clear(acc, t * wide, 64 * wide)
     for r in range(n):
         top[t + r, 0] = np.float32(-np.inf)
         top[t + r, 1] = np.float32(0)
@@ -82,22 +82,23 @@ def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, kt, vb, x, acc, s, to
     for t in range(B * G * NK):
         b = t // (G * NK)
         _lay(k, v, kt, vb, t, b, (t - t // NK * NK) * 64, t // NK - b * G, x.shape[1], E)
-    #omp parallel for schedule(dynamic) firstprivate(scale, lo, hi, T, S, G, H, E, NQ, NK)
+    #omp parallel for schedule(dynamic) firstprivate(scale, lo, hi, T, S, G, H, D, E, NQ, NK)
     for t in range(B * H * NQ):
         b = t // (H * NQ)
         h = t // NQ - b * H
         i0 = (NQ - 1 - (t - t // NQ * NQ)) * 64
         n = min(64, T - i0)
-        _start(q, x, top, t * 64, b, i0, h, n, scale)
+        _start(q, x, acc, top, t * 64, b, i0, h, n, scale, E)
         for c in range(max(0, i0 + lo) // 64, (min(S - 1, i0 + n - 1 + hi) + 64) // 64):
             at = (b * G + owner[h]) * NK + c
             u = t * 64
             j0 = c * 64
-            scores(s, x, kt, u, u, at * x.shape[1], n)
+            keys = min(64, S - j0)
+            scores(s, x, kt, u, u, at * x.shape[1], n, keys, D)
             if bias.shape[0] > 0:
                 _bias(s, bias, u, n, i0, j0)
             if j0 < i0 + n - 1 + lo or j0 + 63 > min(S - 1, i0 + hi):
                 hide(s, u, n, i0 + lo - j0, i0 + hi - j0, S - j0)
             _weigh(s, top, acc, u, n, E)
-            mix(acc, u * E, s, u, vb, at * 64 * E, n, E)
+            mix(acc, u * E, s, u, vb, at * 64 * E, n, D, keys)
         _end(out, lse, acc, top, t * 64, b, i0, h, n, E)

@@ -1,7 +1,7 @@
 """Gradients of attention in tiles of 64 queries by 64 keys; see attention.py. A task is a head
 and all its tiles, so that nothing is added by two at once."""
 import numpy as np
-from ._tiles import hide, mix, mix_turned, scores
+from ._tiles import clear, hide, mix, mix_turned, scores
 
 
 def _lay(k, v, kt, vt, kb, t, b, j0, g, depth, wide):
@@ -12,7 +12,8 @@ def _lay(k, v, kt, vt, kb, t, b, j0, g, depth, wide):
             vt[t * depth + d, j] = v[b, j0 + j, g, d]
             kb[(t * wide + d // 64) * 64 + j, d - d // 64 * 64] = k[b, j0 + j, g, d]
 
-def _start(q, gy, lse, delta, x, y, xb, yb, top, t, b, i0, h, scale, wide):
+def _start(q, gy, lse, delta, x, y, xb, yb, aq, top, t, b, i0, h, scale, wide):
+    clear(aq, t * wide, 64 * wide)
     for r in range(min(64, q.shape[1] - i0)):
         top[t + r, 0] = lse[b, i0 + r, h]
         top[t + r, 1] = delta[b, i0 + r, h]
@@ -70,28 +71,31 @@ def attend_back_(gq, gk, gv, q, k, v, owner, scale, lo, hi, gy, lse, delta, kt, 
     for t in range(B * G * NK):
         b = t // (G * NK)
         _lay(k, v, kt, vt, kb, t, b, (t - t // NK * NK) * 64, t // NK - b * G, x.shape[1], E)
-    #omp parallel for schedule(dynamic) firstprivate(scale, lo, hi, T, S, G, H, E, NQ, NK)
+    #omp parallel for schedule(dynamic) firstprivate(scale, lo, hi, T, S, G, H, D, E, NQ, NK)
     for t in range(B * H):
         b = t // H
         h = t - b * H
         for i in range(NQ):
-            _start(q, gy, lse, delta, x, y, xb, yb, top, (t * NQ + i) * 64, b, i * 64, h, scale, E)
+            _start(q, gy, lse, delta, x, y, xb, yb, aq, top, (t * NQ + i) * 64, b, i * 64, h, scale, E)
         for c in range(NK):
             at = (b * G + owner[h]) * NK + c
             u = (t * NK + c) * 64
             j0 = c * 64
+            keys = min(64, S - j0)
+            clear(ak, u * E, 64 * E)
+            clear(av, u * E, 64 * E)
             for i in range(max(0, j0 - hi) // 64, min(NQ, (max(0, j0 + 64 - lo) + 63) // 64)):
                 i0 = i * 64
                 n = min(64, T - i0)
                 w = (t * NQ + i) * 64
-                scores(s, x, kt, t * 64, w, at * x.shape[1], n)
-                scores(p, y, vt, t * 64, w, at * x.shape[1], n)
+                scores(s, x, kt, t * 64, w, at * x.shape[1], n, keys, D)
+                scores(p, y, vt, t * 64, w, at * x.shape[1], n, keys, D)
                 if j0 < i0 + n - 1 + lo or j0 + 63 > min(S - 1, i0 + hi):
                     hide(s, t * 64, n, i0 + lo - j0, i0 + hi - j0, S - j0)
                 _weigh(s, p, top, t * 64, w, n)
-                mix(aq, w * E, p, t * 64, kb, at * 64 * E, n, E)
-                mix_turned(av, u * E, s, t * 64, yb, w * E, E)
-                mix_turned(ak, u * E, p, t * 64, xb, w * E, E)
+                mix(aq, w * E, p, t * 64, kb, at * 64 * E, n, D, keys)
+                mix_turned(av, u * E, s, t * 64, yb, w * E, keys, D, n)
+                mix_turned(ak, u * E, p, t * 64, xb, w * E, keys, D, n)
         for i in range(NQ):
             _queries(gq, aq, (t * NQ + i) * 64, b, i * 64, h, scale, E)
     #omp parallel for firstprivate(G, NK, H, E)

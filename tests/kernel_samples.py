@@ -455,12 +455,12 @@ def attending(back=False, group=2, band=None, bias=False):
         n, far = t + 3, 1 << 40
         q, k, v = s.unit(1, t, 2, d), s.unit(1, n, 2 // group, d), s.unit(1, n, 2 // group, d)
         own, (lo, hi) = np.arange(2) // group, band or (-far, n - t)
-        zeros, table = lambda sizes: [
-            np.zeros(size, 'f4') for size in sizes], s.unit(t, n) if bias else np.zeros((0, 0), 'f4')
-        if not back: return zeros([q.shape, q.shape[:3]]) + [q, k, v, own, .4, lo, hi, table] + zeros(at.sizes(q, k))
+        used = lambda sizes: [np.full(size, np.nan, 'f4') for size in sizes]      # whatever was there before
+        table = s.unit(t, n) if bias else np.zeros((0, 0), 'f4')
+        if not back: return used([q.shape, q.shape[:3]]) + [q, k, v, own, .4, lo, hi, table] + used(at.sizes(q, k))
         gy, (y, lse) = s.unit(*q.shape), at.attend(q, k, v, own, .4, lo, hi, table)
-        return zeros([q.shape, k.shape, k.shape]) + [q, k, v, own, .4, lo, hi, gy, lse,
-                                                     (gy * y).sum(-1)] + zeros(at.sizes_back(q, k))
+        return used([q.shape, k.shape, k.shape]) + [q, k, v, own, .4, lo, hi, gy, lse,
+                                                    (gy * y).sum(-1)] + used(at.sizes_back(q, k))
     return SimpleNamespace(tol=2e-5,
                            shapes=lambda n: [(1, 1)] if n == 1 else [(n % 3 + 1, n % 5 + 1)] if n < 99
                            else [(n % 70 + 5, 33 + n % 7)],

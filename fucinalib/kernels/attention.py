@@ -3,11 +3,17 @@
 q and the result are (batch, query, head, d); k and v are (batch, key, kv head, d); `owner` says
 which kv head each head reads. Query i sees the keys i + lo to i + hi. What a query keeps for the
 backward pass is one number a head: the logarithm of the sum of its exponentials."""
+import threading
+from itertools import accumulate
 import numpy as np
+from . import dispatch
 from .dispatch import kernel
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
 TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
+LONGEST = 4096              # compiled: numbers in a head
+KEPT = 1 << 25              # bytes of memory to work in that a thread keeps
+_kept = threading.local()
 
 
 def lanes(a, n):
@@ -147,21 +153,28 @@ def counts(q, k):
             b * h * deep * TILE, tall, -(-d // BLOCK))
 
 def room(kernel, q, sizes, size):
-    "Memory of these sizes: zeros at addresses that vectors like; none where NumPy will run."
-    if not kernel.pays(size) or q.dtype != np.float32: sizes = [(0, 0)] * len(sizes)
-    found = []
-    for n, m in sizes:
-        a = np.zeros(n * m + 16, q.dtype)
-        skip = -a.ctypes.data % 64 // q.itemsize
-        found.append(a[skip:skip + n * m].reshape(n, m))
-    return found
+    """Memory of these sizes at addresses that vectors like, with whatever was there before; none where NumPy will
+    run. A thread keeps up to KEPT bytes for the next call: new memory costs a short text more than its products."""
+    if not kernel.pays(size) or q.dtype != np.float32: return [np.empty((0, 0), q.dtype) for _ in sizes]
+    starts = [0, *accumulate(n * m + 15 & -16 for n, m in sizes)]
+    a = None if dispatch.tracer else getattr(_kept, 'room', None)      # a plan has memory of its own
+    if a is None or a.size < starts[-1]:
+        a = aligned(starts[-1])
+        if a.nbytes <= KEPT and not dispatch.tracer: _kept.room = a
+    return [a[start:start + n * m].reshape(n, m) for start, (n, m) in zip(starts, sizes)]
+
+def aligned(n):
+    "n numbers from a multiple of 64 bytes on."
+    a = np.empty(n + 16, np.float32)
+    skip = -a.ctypes.data % 64 // a.itemsize
+    return a[skip:skip + n]
 
 def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
     """Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy
     keeps from who does not see it."""
     out = np.empty(q.shape, q.dtype)
     lse = np.empty(q.shape[:3], q.dtype)
-    run = attend_.kernel.twin if hidden else attend_
+    run = attend_ if not hidden and 0 < q.shape[3] <= LONGEST else attend_.kernel.twin
     run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(attend_.kernel, q, sizes(q, k), q.size))
     return out, lse
 
@@ -169,7 +182,8 @@ def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     "Gradients of attend for q, k and v."
     gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
     size = q.size if max(q.shape[1], k.shape[1]) > TILE else 0      # of a single tile most is padding
-    run = attend_back_ if attend_back_.kernel.pays(size) and not hidden else attend_back_.kernel.twin
+    goes = attend_back_.kernel.pays(size) and not hidden and 0 < q.shape[3] <= LONGEST
+    run = attend_back_ if goes else attend_back_.kernel.twin
     run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta,
         *room(attend_back_.kernel, q, sizes_back(q, k), size))
     return gq, gk, gv
