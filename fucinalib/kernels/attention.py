@@ -12,7 +12,7 @@ from .dispatch import kernel
 ROWS, KEYS = 128, 512       # a tile in NumPy
 TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
 LONGEST = 4096              # compiled: numbers in a head
-KEPT = 1 << 25              # bytes of memory to work in that a thread keeps
+KEPT = 4_000_000            # bytes of memory to work in that a thread keeps
 _kept = threading.local()
 
 
@@ -159,6 +159,7 @@ def room(kernel, q, sizes, size):
     starts = [0, *accumulate(n * m + 15 & -16 for n, m in sizes)]
     a = None if dispatch.tracer else getattr(_kept, 'room', None)      # a plan has memory of its own
     if a is None or a.size < starts[-1]:
+        if a is not None: a = _kept.room = None
         a = aligned(starts[-1])
         if a.nbytes <= KEPT and not dispatch.tracer: _kept.room = a
     return [a[start:start + n * m].reshape(n, m) for start, (n, m) in zip(starts, sizes)]
