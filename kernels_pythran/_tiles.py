@@ -110,6 +110,9 @@ def scores(s, x, kt, t, u, at, n, keys, deep):
 def hide(s, t, n, lo, hi, end):
     "Row r keeps what lies from lo + r to hi + r and before end."
     for r in range(n):
-        for j in range(64):
-            if j < lo + r or j > hi + r or j >= end:
-                s[t + r, j] = np.float32(-np.inf)
+        row = s[t + r]
+        first = min(64, max(0, lo + r))
+        for j in range(first):
+            row[j] = np.float32(-np.inf)
+        for j in range(max(first, min(min(64, end), hi + r + 1)), 64):
+            row[j] = np.float32(-np.inf)

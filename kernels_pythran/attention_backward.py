@@ -4,24 +4,47 @@ import numpy as np
 from ._tiles import clear, hide, mix, mix_turned, scores
 
 
+def _split(blocks, t, r, row, scale, wide):
+    "A row as row r of a tile, in blocks of 64 columns."
+    for e in range(wide):
+        block = blocks[t * wide + e * 64 + r]
+        for d in range(min(64, row.shape[0] - e * 64)):
+            block[d] = row[e * 64 + d] * scale
+
+def _join(row, blocks, t, r, scale, wide):
+    for e in range(wide):
+        block = blocks[t * wide + e * 64 + r]
+        for d in range(min(64, row.shape[0] - e * 64)):
+            row[e * 64 + d] += block[d] * scale
+
+def _zero(row):
+    for d in range(row.shape[0]):
+        row[d] = np.float32(0)
+
+def _turn(tile, at, j, row):
+    for d in range(row.shape[0]):
+        tile[at + d, j] = row[d]
+
+def _scale(row, x, scale):
+    for d in range(x.shape[0]):
+        row[d] = x[d] * scale
+
 def _lay(k, v, kt, vt, kb, t, b, j0, g, depth, wide):
     "A tile of keys, turned and as it is, and one of values, turned."
     for j in range(min(64, k.shape[1] - j0)):
-        for d in range(k.shape[3]):
-            kt[t * depth + d, j] = k[b, j0 + j, g, d]
-            vt[t * depth + d, j] = v[b, j0 + j, g, d]
-            kb[(t * wide + d // 64) * 64 + j, d - d // 64 * 64] = k[b, j0 + j, g, d]
+        _turn(kt, t * depth, j, k[b, j0 + j, g])
+        _turn(vt, t * depth, j, v[b, j0 + j, g])
+        _split(kb, t * 64, j, k[b, j0 + j, g], np.float32(1), wide)
 
 def _start(q, gy, lse, delta, x, y, xb, yb, aq, top, t, b, i0, h, scale, wide):
     clear(aq, t * wide, 64 * wide)
     for r in range(min(64, q.shape[1] - i0)):
         top[t + r, 0] = lse[b, i0 + r, h]
         top[t + r, 1] = delta[b, i0 + r, h]
-        for d in range(q.shape[3]):
-            x[t + r, d] = q[b, i0 + r, h, d] * scale
-            y[t + r, d] = gy[b, i0 + r, h, d]
-            xb[t * wide + d // 64 * 64 + r, d - d // 64 * 64] = q[b, i0 + r, h, d] * scale
-            yb[t * wide + d // 64 * 64 + r, d - d // 64 * 64] = gy[b, i0 + r, h, d]
+        _scale(x[t + r], q[b, i0 + r, h], scale)
+        _scale(y[t + r], gy[b, i0 + r, h], np.float32(1))
+        _split(xb, t, r, q[b, i0 + r, h], scale, wide)
+        _split(yb, t, r, gy[b, i0 + r, h], np.float32(1), wide)
 
 def _weigh(s, p, top, t, u, n):
     for r in range(n):
@@ -34,20 +57,18 @@ def _weigh(s, p, top, t, u, n):
 
 def _queries(gq, acc, t, b, i0, h, scale, wide):
     for r in range(min(64, gq.shape[1] - i0)):
-        for d in range(gq.shape[3]):
-            gq[b, i0 + r, h, d] = acc[t * wide + d // 64 * 64 + r, d - d // 64 * 64] * scale
+        _zero(gq[b, i0 + r, h])
+        _join(gq[b, i0 + r, h], acc, t, r, scale, wide)
 
 def _keys(gk, gv, ak, av, t, b, j0, g, wide):
     for j in range(min(64, gk.shape[1] - j0)):
-        for d in range(gk.shape[3]):
-            gk[b, j0 + j, g, d] += ak[t * wide + d // 64 * 64 + j, d - d // 64 * 64]
-            gv[b, j0 + j, g, d] += av[t * wide + d // 64 * 64 + j, d - d // 64 * 64]
+        _join(gk[b, j0 + j, g], ak, t, j, np.float32(1), wide)
+        _join(gv[b, j0 + j, g], av, t, j, np.float32(1), wide)
 
-def _zero(gk, gv, b, j0, g):
+def _clear_keys(gk, gv, b, j0, g):
     for j in range(min(64, gk.shape[1] - j0)):
-        for d in range(gk.shape[3]):
-            gk[b, j0 + j, g, d] = np.float32(0)
-            gv[b, j0 + j, g, d] = np.float32(0)
+        _zero(gk[b, j0 + j, g])
+        _zero(gv[b, j0 + j, g])
 
 #pythran export attend_back_(float32[:,:,:,:] order(C), float32[:,:,:,:] order(C),
 #                            float32[:,:,:,:] order(C), float32[:,:,:,:] order(C),
@@ -103,7 +124,7 @@ def attend_back_(gq, gk, gv, q, k, v, owner, scale, lo, hi, gy, lse, delta, kt, 
         b = t // (G * NK)
         g = t // NK - b * G
         c = t - t // NK * NK
-        _zero(gk, gv, b, c * 64, g)
+        _clear_keys(gk, gv, b, c * 64, g)
         for h in range(H):
             if owner[h] == g:
                 _keys(gk, gv, ak, av, ((b * H + h) * NK + c) * 64, b, c * 64, g, E)

@@ -11,6 +11,7 @@ from .dispatch import kernel
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
 TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
+SHORT = 32                  # words up to which the way back is NumPy's
 LONGEST = 4096              # compiled: numbers in a head
 KEPT = 4_000_000            # bytes of memory to work in that a thread keeps
 _kept = threading.local()
@@ -170,21 +171,34 @@ def aligned(n):
     skip = -a.ctypes.data % 64 // a.itemsize
     return a[skip:skip + n]
 
+def parts(kernel, q, k, sizes, goes):
+    "Slices of the batch whose memory to work in a thread may keep."
+    one = 4 * sum(n * m + 15 for n, m in sizes(q[:1], k[:1]))
+    step = max(1, KEPT // one) if goes and q.dtype == np.float32 and not dispatch.tracer else len(q)
+    for i in range(0, len(q), max(1, step)):
+        at = slice(i, i + step)
+        yield at, room(kernel, q, sizes(q[at], k[at]), q.size if goes else 0)
+
+def goes_compiled(kernel, q, size, hidden):
+    return kernel.pays(size) and not hidden and 0 < q.shape[3] <= LONGEST
+
 def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
     """Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy
     keeps from who does not see it."""
     out = np.empty(q.shape, q.dtype)
     lse = np.empty(q.shape[:3], q.dtype)
-    run = attend_ if not hidden and 0 < q.shape[3] <= LONGEST else attend_.kernel.twin
-    run(out, lse, q, k, v, owner, float(scale), lo, hi, bias, *room(attend_.kernel, q, sizes(q, k), q.size))
+    goes = goes_compiled(attend_.kernel, q, q.size, hidden)
+    run = attend_.kernel.run if goes else attend_.kernel.twin
+    for i, work in parts(attend_.kernel, q, k, sizes, goes):
+        run(out[i], lse[i], q[i], k[i], v[i], owner, float(scale), lo, hi, bias, *work)
     return out, lse
 
 def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     "Gradients of attend for q, k and v."
     gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
-    size = q.size if max(q.shape[1], k.shape[1]) > TILE else 0      # of a single tile most is padding
-    goes = attend_back_.kernel.pays(size) and not hidden and 0 < q.shape[3] <= LONGEST
-    run = attend_back_ if goes else attend_back_.kernel.twin
-    run(gq, gk, gv, q, k, v, owner, float(scale), lo, hi, gy, lse, delta,
-        *room(attend_back_.kernel, q, sizes_back(q, k), size))
+    size = q.size if max(q.shape[1], k.shape[1]) > SHORT else 0     # of a part of a tile most is padding
+    goes = goes_compiled(attend_back_.kernel, q, size, hidden)
+    run = attend_back_.kernel.run if goes else attend_back_.kernel.twin
+    for i, work in parts(attend_back_.kernel, q, k, sizes_back, goes):
+        run(gq[i], gk[i], gv[i], q[i], k[i], v[i], owner, float(scale), lo, hi, gy[i], lse[i], delta[i], *work)
     return gq, gk, gv
