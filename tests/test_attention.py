@@ -294,7 +294,7 @@ def test_kda(per, scale):
 def test_a_short_head_goes_back_in_numpy(words):
     "A compiled tile has 64 words whatever is in it; from half a tile on it pays"
     if 'pythran' not in fl.backends(): pytest.skip('kernels are not compiled here')
-    q, k, v = (fl.param(fl.randn(f'seq {head} d', (words, 16, 16), seed=i)) for i, head in
+    q, k, v = (fl.param(fl.randn(f'seq {head} d', (words, 64, 16), seed=i)) for i, head in
                enumerate(('head', 'kv_head', 'kv_head')))
     with fl.use_backend('pythran'):
         before = fl.kernels.stats['attend_back_']
