@@ -301,6 +301,15 @@ def test_a_step_that_gives_no_loss(outcome, kind, said):
 def test_options_of_a_learner(options):
     with pytest.raises(OptionError, match=f'Learner: {next(iter(options))} is'): made(**options)
 
+def test_whole_numbers_of_numpy_are_some(tmp_path):
+    "And what they become goes into a checkpoint, which has only numbers of Python."
+    two = np.int64(2)
+    learner = made(seed=two, accumulate=two, callbacks=[train.Checkpoints(tmp_path/'run')])
+    learner.fit([rows()], two)
+    assert learner.epoch == 2 and {type(n) for n in (learner.seed, learner.accumulate, learner.epochs)} == {int}
+    assert train.read_checkpoint(tmp_path/'run').state['epoch'] == 2
+    with pytest.raises(OptionError, match='epochs is'): learner.fit([rows()], np.float64(2))
+
 def test_kinds_in_place_of_things():
     with pytest.raises(OptionError, match='Learner: EarlyStop is a kind of callback') as e: made(callbacks=[EarlyStop])
     assert e.value.help == 'EarlyStop(...)'

@@ -91,7 +91,7 @@ class Learner:
         check_trained(model, optimizer, step)
         check_choices(accumulate, clip, seed, schedule, ema, callbacks)
         self.model, self.optimizer, self.step = model, optimizer, step
-        self.seed, self.accumulate, self.clip, self.ema = seed, accumulate, clip, ema
+        self.seed, self.accumulate, self.clip, self.ema = int(seed), int(accumulate), clip, ema
         self.schedule = Schedule(optimizer, schedule) if callable(schedule) else schedule
         self.callbacks, self.show = list(callbacks), show
         self.epoch = self.batch = self.seen = self.steps = self.pending = 0
@@ -232,7 +232,7 @@ def fit(self,
     "Train until so many epochs are done. Called again, or after a resume, it goes on."
     check_source(batches, epochs)
     if valid is not None: check_source(valid)
-    self.epochs, self.stopped = epochs, None
+    self.epochs, self.stopped = int(epochs), None
     self.batches_per_epoch = len(batches) if hasattr(batches, '__len__') else None
     self.watcher = None if self.show is False else Progress(self.show)
     if hasattr(self.model, 'train'): self.model.train()

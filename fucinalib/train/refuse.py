@@ -1,7 +1,7 @@
 """What a training loop says when it cannot go on."""
 import math, os
 from functools import wraps
-from ..checks import is_number
+from ..checks import is_number, is_whole
 from ..errors import (BackwardAlreadyRun, CheckpointError, EmptySelection, FucinaError, InvalidShape, NonFiniteValue,
                       OptionError, brief, did_you_mean, fault)
 from ..tensor import Tensor
@@ -113,8 +113,8 @@ def check_watch(name, row):
 
 
 def check_whole(name, value, least):
-    "OptionError unless `value` is an int of Python: it goes into states, which are JSON."
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+    "OptionError unless `value` is a whole number of Python or NumPy, from `least` on."
+    if not is_whole(value) or value < least:
         raise fault(OptionError, f'{name} is {brief(value)}', help=f'a whole number from {least} on')
 
 
