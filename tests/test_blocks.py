@@ -432,8 +432,9 @@ def test_few_and_many_rows_agree(rows, n, k, name):
 
 
 @pytest.mark.parametrize('name', [n for n in WEIGHTS if block_formats[n].dot])
-def test_threads_do_not_change_a_bit(name):
-    q, x = some(name, 301, 512), tensor('row in', 3, 512)
+@pytest.mark.parametrize('rows', [3, 200])
+def test_threads_do_not_change_a_bit(name, rows):
+    q, x = some(name, 301, 512), tensor('row in', rows, 512)
     y = []
     try:
         for n in (1, 3): kernels.set_num_threads(n); y.append(x.dot(q, 'in').numpy())
