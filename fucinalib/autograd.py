@@ -17,6 +17,7 @@ from itertools import starmap
 from operator import attrgetter
 import numpy as np
 from .dtypes import f32, grad_type
+from .elsewhere import answering
 from .errors import (DTypeError, FucinaError, GradError, MissingOutputGradient,
                               NoGradientGraph, OptionError, ShapeMismatch, brief, fault)
 from .hooks import announce, watched, watching
@@ -102,6 +103,7 @@ def set_grad(self, g):
 Tensor.grad = property(grad, set_grad, doc=grad.__doc__)
 
 @patch
+@answering
 def zero_grad(self:Tensor):
     "Forget the gradient collected so far."
     if self.node is not None: self.node.grad = None
@@ -286,6 +288,7 @@ def _finish(way, found):
 
 # %% ../nbs/03_autograd.ipynb #29e4b0e5
 @patch
+@answering
 @quiet
 def backward(self:Tensor,
              grad=None,  # weight of each value of a result with several: tensor, array or nested list

@@ -202,13 +202,18 @@ def not_numeric(x):
     return fault(DTypeError, 'of truth values',
                  help="x.logical_and(y), x.logical_not() and so on; x.to('i64') makes them 0 and 1")
 
+NEVER_MIXED = 'number types never mix silently'
+
 def mixed(x, other, name='x', other_name='other'):
-    "The error for two operands of different number type."
+    "The error for two operands of different number type. Of two real ones, that which learns stays as it is."
+    learns = [getattr(t, 'node', None) is not None for t in (x, other)]
     wide, n = max((x.dtype.is_float, x.dtype, name),
                   (other.dtype.is_float, other.dtype, other_name), key=lambda t: t[0])[1:]
+    if x.dtype.is_float and other.dtype.is_float and learns[0] != learns[1]:
+        wide, n = (x.dtype, name) if learns[0] else (other.dtype, other_name)
     narrow = other_name if n == name else name
     return fault(DTypeError, f'of {x.dtype} and {other.dtype}',
-                 help=f'number types never mix silently: {narrow}.to({str(wide)!r})')
+                 help=f'{NEVER_MIXED}: {narrow}.to({str(wide)!r})')
 
 def not_for(x, value, name='other'):
     "The error for something that a tensor of x's type cannot take as a number."

@@ -4,6 +4,7 @@ A name that is in no table gets the nearest spelling there is, if it is near eno
 """
 import inspect
 from difflib import get_close_matches
+from functools import wraps
 import numpy as np
 from .absent import for_import
 from .errors import DTypeError, InvalidShape, NoFirstAxis, OptionError, UnknownName, brief, fault
@@ -12,7 +13,7 @@ from .positions import axes_asked, example
 __all__ = ['METHODS', 'FUNCTIONS', 'WAYS', 'OPTIONS', 'INTO', 'REFLECTED', 'LOOKS', 'ALONG', 'Count', 'LAYER_NAMES',
            'SCHEDULES', 'CPU', 'HALVES', 'ACCURACY', 'BATCHES', 'PARTS', 'LOADS', 'SAVES', 'LOOPS', 'STEPS',
            'of_tensor', 'of_layer', 'no_method', 'no_setting', 'no_walk', 'no_length', 'several_values',
-           'taken_apart', 'given_along', 'not_numpys', 'of_module', 'of_package', 'nearest']
+           'taken_apart', 'given_along', 'not_numpys', 'of_module', 'of_package', 'nearest', 'answering']
 
 # a method or attribute of a tensor -> ours
 METHODS = dict(
@@ -423,3 +424,39 @@ def _of_either(name, known, asking):
     if near is None and callable(getattr(np, name, None)): return f'np.{name}(x.numpy()) gives an array'
     near = near or nearest(name, known)
     return near and asking.format(near)
+
+
+# ---- options that methods have in torch
+FORGOTTEN = 'zero_grad() forgets gradients, and each is None afterwards, as with set_to_none=True'
+ONE_WAY = '(loss + other).backward() goes back once for several losses; what is to run twice is computed twice'
+CLOSURE = 'loss.backward() comes before, then opt.step() without arguments'
+RATE = 'schedule.step() once after each opt.step(); it counts for itself'
+EACH = 'without arguments, all are meant; model.named_modules() has the parts'
+CALLED = (dict.fromkeys('prefix recurse keep_vars remove_duplicate'.split(), EACH)
+          | dict.fromkeys('device non_blocking memory_format copy'.split(), CPU) | dict(
+    set_to_none=FORGOTTEN, zero_grad=FORGOTTEN, retain_graph=ONE_WAY, create_graph=SLOPES, closure=CLOSURE,
+    gradient='loss.backward(weights): a weight of each value', inputs='model.freeze() and x.detach() leave leaves out',
+    step=CLOSURE, go_on=RATE, epoch=RATE, metrics=RATE, parameters=EACH, named_parameters=EACH))
+
+
+def answering(fn):
+    "A method that other libraries have with other options: who gives one is told what to write here."
+    @wraps(fn)
+    def call(*args, **kw):
+        try: return fn(*args, **kw)
+        except TypeError:
+            if (wrong := _not_taken(fn, args, kw)) is None: raise
+        raise wrong
+    return call
+
+
+def _not_taken(fn, args, kw):
+    "The error for arguments that a method does not take; None if it takes them."
+    signature = inspect.signature(fn)
+    try: signature.bind(*args, **kw)
+    except TypeError as e:
+        name, known = fn.__name__, [p for p in signature.parameters if p != 'self']
+        foreign = next((k for k in kw if k not in known), None)
+        help = CALLED.get(foreign if foreign else name) or f'{{op}}({", ".join(known)})'
+        head = f'there is no option {foreign!r}' if foreign else str(e)
+        return fault(OptionError, head, help=help).told({'go_on': 'step'}.get(name, name), {})

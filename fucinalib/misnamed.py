@@ -8,7 +8,7 @@ from unicodedata import normalize
 from .errors import ShapeMismatch, TagError, brief, did_you_mean, fault
 
 __all__ = ['not_a_tag', 'check_words', 'said_twice', 'too_many', 'check_position', 'not_there', 'not_one',
-           'not_free', 'two_sizes', 'by_word', 'renaming', 'CHOSEN', 'ANY']
+           'not_free', 'two_sizes', 'by_word', 'renaming', 'old_and_new', 'CHOSEN', 'ANY']
 
 CHOSEN = 'an axis is chosen by its name'      # what a number in the place of a name is told
 ANY = "for example 'row'"
@@ -102,3 +102,15 @@ def by_word(tag, value):
 def renaming(name, old, new):
     "The call that renames an axis, for a message."
     return f'{name}.rename({by_word(old, repr(new))})'
+
+
+def old_and_new(x, names):
+    """The error for new names of `x` that are given as other libraries change one: 'old', 'new' or {'old': 'new'}. None
+    for the names of all axes in their order; 'old', 'new' may be two of those as well, and nobody can tell."""
+    if len(names) == 1 and isinstance(names[0], dict): change = names[0]
+    elif len(names) == 2 and all(isinstance(t, str) for t in names) and names[0] in x.tags and names[1] not in x.tags:
+        change = {names[0]: names[1]}
+    else: return None
+    help = f'x.rename({", ".join(by_word(old, repr(new)) for old, new in change.items())})'
+    if len(names) == x.ndim == 2: help += f'; x.rename({" ".join(names)!r}) names both axes, in order'
+    return fault(TagError, "takes a change as old='new'", x=x, help=help)

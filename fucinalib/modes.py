@@ -7,7 +7,16 @@ import functools, inspect
 from .errors import OptionError, brief, fault
 
 
-class Block:
+class Called(type):
+    "The kind of classes of which a `with` wants a call: `with no_grad:` has forgotten the parentheses."
+    def __enter__(cls):
+        call = f'{cls.__name__}({"" if issubclass(cls, BareBlock) else "..."})'
+        raise fault(OptionError, f'with {cls.__name__}: it is to be called', help=f'with {call}: ...')
+
+    def __exit__(cls, *exc): pass
+
+
+class Block(metaclass=Called):
     "What has `__enter__` and `__exit__`, both for any number of times at once, and can stand above a function."
     def __call__(self, fn):
         name, kind = type(self).__name__, type(fn)

@@ -290,3 +290,68 @@ def test_the_finder_stands_once_behind_all_others():
     assert len(ours) == 1
     fl.absent.install()
     assert sys.meta_path[-1] is fl.absent.Absent and sys.meta_path.count(fl.absent.Absent) == 1
+
+
+# ---- options that methods have in torch
+
+def learning():
+    model, x = fl.nn.Linear('d=3', 'o=2', seed=0), fl.randn('row d', (4, 3), seed=0)
+    opt = fl.optim.SGD(model, lr=.1)
+    return dict(model=model, x=x, opt=opt, loss=model(x).square().sum(), w=model.weight, fl=fl,
+                schedule=fl.optim.Schedule(opt, fl.optim.linear, total=10))
+
+@pytest.mark.parametrize('call, said', [
+    ('opt.zero_grad(set_to_none=True)', 'zero_grad() forgets gradients'),
+    ('model.zero_grad(set_to_none=False)', 'zero_grad() forgets gradients'),
+    ('model.zero_grad(True)', 'zero_grad() forgets gradients'),
+    ('w.zero_grad(set_to_none=True)', 'zero_grad() forgets gradients'),
+    ('loss.backward(retain_graph=True)', '(loss + other).backward()'),
+    ('loss.backward(create_graph=True)', 'gradients have no gradients'),
+    ('loss.backward(gradient=x)', 'loss.backward(weights)'),
+    ('loss.backward(inputs=[w])', 'model.freeze()'),
+    ('opt.step(lambda: loss)', 'loss.backward() comes before'),
+    ('opt.step(closure=lambda: loss)', 'loss.backward() comes before'),
+    ('opt.step(scale=2)', 'help: step()'),
+    ('schedule.step(3)', 'schedule.step() once after each opt.step()'),
+    ('schedule.step(metrics=.5)', 'schedule.step() once after each opt.step()'),
+    ("model.to(device='cuda')", 'everything is computed on the CPU'),
+    ("model.to('f32', non_blocking=True)", 'everything is computed on the CPU'),
+    ('model.parameters(recurse=False)', 'model.named_modules()')])
+def test_an_option_of_torch_is_told_what_to_write(call, said):
+    "Nothing is done before, so that the call without it does what was meant."
+    with pytest.raises(fl.OptionError, match=re.escape(said)) as e: eval(call, learning())
+    assert isinstance(e.value, TypeError) and e.value.__cause__ is None
+    short = re.sub(r'\(.*\)$', "('f32')" if '.to(' in call else '()', call)
+    eval(short, learning())
+
+def test_zero_grad_leaves_none_as_set_to_none_does():
+    for who in ('opt', 'model', 'w'):
+        at = learning()
+        at['loss'].backward()
+        assert at['w'].grad is not None
+        at[who].zero_grad()
+        assert at['w'].grad is None
+
+def test_losses_are_added_for_one_way_back():
+    at = learning()
+    loss, other = at['loss'], at['model'](at['x']).abs().sum()
+    (loss + other).backward()
+    assert at['w'].grad is not None
+
+def test_an_error_inside_a_method_stays_what_it_is():
+    class Mine(fl.optim.Optimizer):
+        def __init__(self, params, lr=.1): super().__init__(params, lr=lr)
+        def update(self, w, g, memory, group, steps): w - None
+    at = learning()
+    at['loss'].backward()
+    with pytest.raises(TypeError, match='unsupported operand') as e: Mine(at['model']).step()
+    assert not isinstance(e.value, fl.FucinaError)
+
+@pytest.mark.parametrize('name', 'no_grad enable_grad timed use_backend'.split())
+def test_a_block_without_parentheses_is_told_so(name):
+    "`with fl.no_grad:`; as a decorator it needs none."
+    with pytest.raises(fl.OptionError, match=f'with {name}: it is to be called') as e:
+        with getattr(fl, name): pass
+    line = e.value.help.replace('with ', 'with fl.').replace('(...)', "('numpy')")
+    exec(line.replace('...', 'assert True') if "('numpy')" not in line else line, dict(fl=fl))
+    assert fl.no_grad(lambda: fl.is_grad_enabled())() is False

@@ -1,5 +1,5 @@
 """Layers: values and gradients beside torch, axes by name, what a wrong call is told; first values."""
-import math
+import math, re
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -298,3 +298,41 @@ def test_layers_draw_from_their_seed_alone():
     assert nn.Linear('d=3', 'e=2', init=mine).weight.tolist() == [[1, 1]] * 3
     he = nn.Linear('d=3', 'e=2', init=init.he_normal, seed=5).weight
     assert np.array_equal(he, init.he_normal('d=3 e=2', seed=5))
+
+
+# ---- data of another number type than the weights
+
+OF_TYPES = {
+    'Linear': (lambda t: nn.Linear('d=4', 'o=2', dtype=t), 'row d'),
+    'Conv1d': (lambda t: nn.Conv1d('d=4', 'o=2', 2, dtype=t), 'time d'),
+    'Conv2d': (lambda t: nn.Conv2d('d=4', 'o=2', 2, dtype=t), 'h w d'),
+    'ConvTranspose2d': (lambda t: nn.ConvTranspose2d('d=4', 'o=2', 2, dtype=t), 'h w d'),
+    'BatchNorm': (lambda t: nn.BatchNorm('d=4', dtype=t), 'row d'),
+    'LayerNorm': (lambda t: nn.LayerNorm('d=4', dtype=t), 'row d'),
+    'RMSNorm': (lambda t: nn.RMSNorm('d=4', dtype=t), 'row d'),
+    'GroupNorm': (lambda t: nn.GroupNorm('d=4', 2, over='h w', dtype=t), 'h w d'),
+    'LSTM': (lambda t: nn.LSTM('d=4', 'h=2', over='time', dtype=t), 'time d'),
+    'MultiHeadAttention': (lambda t: nn.MultiHeadAttention('d=4', heads=2, dtype=t), 'seq d'),
+    'TransformerBlock': (lambda t: nn.TransformerBlock('d=4', 2, 'ff=8', dtype=t), 'seq d'),
+    'a chain': (lambda t: nn.Sequential(nn.ReLU(), nn.Linear('d=4', 'o=2', dtype=t)), 'row d')}
+
+@pytest.mark.parametrize('weights, data', [('f32', 'f64'), ('f64', 'f32')])
+@pytest.mark.parametrize('kind', OF_TYPES)
+def test_data_of_another_type_are_turned_and_not_the_model(kind, weights, data):
+    "Also where a layer meets them only in what it computed of them, and in use as in training."
+    make, tags = OF_TYPES[kind]
+    layer, x = make(weights), fl.randn(tags, (4,) * len(tags.split()), seed=0, dtype=data)
+    for mode in (True, False):
+        said = f'x is {data}, and the weights are {weights}'
+        with pytest.raises(fl.DTypeError, match=said) as e: layer.train(mode)(x)
+        call = e.value.help.partition(',')[0]
+        assert call == f"x.to('{weights}')" and '\n    x : ' in str(e.value) and e.value.where
+        layer(eval(call, dict(x=x)))
+
+def test_targets_of_another_type_are_turned_and_not_the_predictions():
+    model, x = nn.Linear('d=4', 'o=2', seed=0), fl.randn('row d', (3, 4), seed=0)
+    y, p = fl.zeros('row o', (3, 2), dtype='f64'), model(x)
+    for call in (lambda y: p.mse_loss(y), lambda y: p - y, lambda y: y - p, lambda y: p.huber_loss(y)):
+        with pytest.raises(fl.DTypeError) as e: call(y)
+        turned = re.search(r"\w+\.to\('f32'\)", e.value.help)[0]
+        assert call(eval(turned, dict.fromkeys(['x', 'y', 'other', 'target', 'self'], y))).dtype == fl.f32

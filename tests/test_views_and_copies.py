@@ -65,9 +65,31 @@ def test_permute(x, data):
 @given(tensors(), st.data())
 def test_rename(x, data):
     new = data.draw(st.permutations('abcdefgh'))[:x.ndim]
-    y = x.rename(*new)
-    assert y.tags == tuple(new) and view_of(y, x) and x.rename(**dict(zip(x.tags, new))).tags == y.tags
+    y = x.rename(tuple(new))
+    assert y.tags == x.rename(' '.join(new)).tags == tuple(new) and view_of(y, x)
+    assert x.rename(**dict(zip(x.tags, new))).tags == y.tags
     same(y.data, x.data)
+
+@pytest.mark.parametrize('tags, call, right', [
+    ('batch feature', lambda x: x.rename('feature', 'f'), 'batch f'),
+    ('batch feature', lambda x: x.rename('batch', 'n'), 'n feature'),
+    ('batch feature', lambda x: x.rename({'feature': 'f'}), 'batch f'),
+    ('batch channel h w', lambda x: x.rename('h', 'height'), 'batch channel height w'),
+    ('batch channel h w', lambda x: x.rename({'h': 'y', 'w': 'x'}), 'batch channel y x'),
+    ('feature', lambda x: x.rename('feature', 'f'), 'f'), ('row in', lambda x: x.rename('in', 'out'), 'row out')])
+def test_a_change_of_one_name_is_not_taken_for_the_names_of_all(tags, call, right):
+    "x.rename('feature', 'f') renamed 'batch'."
+    x = fl.zeros(tags, (2,) * len(tags.split()))
+    with pytest.raises(TagError, match="takes a change as old='new'") as e: call(x)
+    assert [eval(c, dict(x=x)).tags for c in e.value.help.split('; ')[:1]] == [tuple(right.split())]
+
+def test_names_of_all_axes_are_taken_in_order():
+    x = fl.zeros('batch feature', (2, 3))
+    for call in (lambda: x.rename('n f'), lambda: x.rename('n', 'f'), lambda: x.rename(('n', 'f')),
+                 lambda: x.rename(['batch', 'f'])): assert call().shape == (2, 3) and call().tags[1] == 'f'
+    assert x.rename('feature', 'batch').tags == ('feature', 'batch') and x.rename('batch f').tags == ('batch', 'f')
+    with pytest.raises(TagError, match='names both axes, in order') as e: x.rename('feature', 'f')
+    assert eval(e.value.help.split('; ')[1].split(' names')[0], dict(x=x)).tags == ('feature', 'f')
 
 @given(tensors(), st.data())
 def test_align_insert_squeeze(x, data):

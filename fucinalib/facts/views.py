@@ -14,7 +14,8 @@ from fucinalib.ops.views import (align_to, broadcast_to, contiguous, diagonal, f
 _v, _m = Tensor([1., 2.], 'd'), Tensor([[1., 2.], [3., 4.]], 'a b')
 facts(rename, [Sample('row=2 col=3', 'a b'), Sample('row=2 col=3', row='col', col='row')],
       [(TagError, lambda f: f(_v, e='f')), (TagError, lambda f: f(_m, a='b')),
-       (TagError, lambda f: f(_v, 'a b')), (OptionError, lambda f: f(_v, 'a', d='b'))])
+       (TagError, lambda f: f(_v, 'a b')), (OptionError, lambda f: f(_v, 'a', d='b')),
+       (TagError, lambda f: f(_m, 'b', 'c')), (TagError, lambda f: f(_m, {'b': 'c'}))])
 facts(permute, [Sample('a=2 b=3 c=2', 'c a b'), Sample('row=2 col=3', 'row', 'col')],
       [(TagError, lambda f: f(_m, 'b')), (TagError, lambda f: f(_m, 'b aa')),
        (TagError, lambda f: f(_m, 1, 0))], torch='torch.permute')

@@ -1,11 +1,13 @@
 """What a module says: of a state that does not fit, of an assignment that would lose a tensor, of a name it has not."""
 import os
+from ..checks import NEVER_MIXED
 from ..dtypes import F8, as_dtype
 from ..elsewhere import CPU, OPTIONS, of_layer
 from ..errors import DTypeError, OptionError, OptionTypeError, StateMismatch, UnknownName, brief, cells, closest, fault
 from ..tensor import Tensor
 
-__all__ = ['mismatch', 'described', 'check_assigned', 'no_attribute', 'real_type', 'way_to_state']
+__all__ = ['mismatch', 'described', 'check_assigned', 'no_attribute', 'real_type', 'way_to_state',
+           'as_its_weights']
 MOST = 6      # names a line lists
 
 
@@ -96,3 +98,15 @@ def way_to_state(given):
     "How to come to a state from what was given for one."
     if isinstance(given, (str, os.PathLike)): return f'fl.train.load_weights({str(given)!r}, model) reads a file'
     return 'model.state_dict() is one'
+
+
+def as_its_weights(e, module, given):
+    """Of two number types that met in a module: if all of its weights are of one, and what it is given is of another,
+    the data are to change, not a weight or what was computed on the way."""
+    if not isinstance(e, DTypeError) or NEVER_MIXED not in (e.help or ''): return
+    x = next((v for v in given if isinstance(v, Tensor) and v.dtype.is_float), None)
+    kinds = {str(t.dtype) for _, t in module.named_tensors() if t.dtype.is_float}
+    if x is None or len(kinds) != 1 or str(x.dtype) in kinds or not kinds <= {'f32', 'f64'}: return
+    kind, = kinds
+    e.__init__(f'x is {x.dtype}, and the weights are {kind}', f"x.to({kind!r}), for data of the model's type",
+               dict(x=cells(x)))

@@ -18,6 +18,7 @@ import numpy as np
 from ..arguments import as_whole, say_sizes
 from ..autograd import no_grad
 from ..dtypes import rounded
+from ..elsewhere import answering
 from ..errors import FucinaError, OptionError, fault, named
 from ..hooks import Watcher, watched_layer, watching
 from ..kernels.random import word
@@ -25,7 +26,7 @@ from ..modes import Block
 from . import drawing
 from .axes import read_axes
 from .mismatch import check_assigned, described, mismatch, no_attribute
-from .mismatch import real_type, way_to_state
+from .mismatch import as_its_weights, real_type, way_to_state
 from ..ops.construction import seed_source
 from ..tensor import Tensor, ingest, wrap
 
@@ -89,14 +90,17 @@ def _once(pairs):
 # %% ../../nbs/30_modules.ipynb #cb89da16
 class Roles(Named):
     "A holder whose tensors have roles: parameters learn, buffers do not."
+    @answering
     def named_parameters(self): return ((n, t) for n, t in self.named_tensors() if t.requires_grad)
     def named_buffers(self): return ((n, t) for n, t in self.named_tensors() if not t.requires_grad)
+    @answering
     def parameters(self): "The tensors that learn."; return [t for _, t in self.named_parameters()]
     def buffers(self): return [t for _, t in self.named_buffers()]
     def modules(self): return [m for _, m in self.named_modules()]
     def named_children(self): return [(n, v) for n, v in self.own() if isinstance(v, Holder)]
     def children(self): "The modules directly in it."; return [v for _, v in self.named_children()]
 
+    @answering
     def zero_grad(self):
         "Forget the gradients collected so far."
         for t in self.parameters(): t.zero_grad()
@@ -230,6 +234,7 @@ class Module(Saved):
         token = _calls.set((*_calls.get(), self))
         try: return watched_layer(self, args, kw) if watching else self.forward(*args, **kw)
         except FucinaError as e:
+            if not e.where: as_its_weights(e, self, args)
             if e.op is None: e.told(type(self).__name__, {})
             if not e.where: e.within(_join(type(_calls.get()[0]).__name__, layer_path()))
             raise

@@ -19,6 +19,7 @@ from ..checks import axis, whole
 from ..errors import InvalidShape, OptionError
 from ..errors import ShapeMismatch, TagError, fault
 from ..kernels.copies import settle
+from ..misnamed import old_and_new
 from ..misuse import no_assignment, no_merge, unnamed_index
 from .pointwise import fold_back
 from ..tags import align, axis_of, by_word, locate, name_of, one_new, parse
@@ -33,6 +34,7 @@ def rename(self:Tensor,  # any tags
           )->Tensor:
     "The same axes under other names; a view. x.rename('a b') or x.rename(row='a')."
     x, names = self, {name_of(self, t): new for t, new in names.items()}
+    if tags and (wrong := old_and_new(x, tags)): raise wrong
     if tags and names:
         raise fault(OptionError, 'all names at once, or some by name, not both', _say_names(x))
     new = parse(tuple([names.get(t, t) for t in x.tags])) if names else parse(*tags)

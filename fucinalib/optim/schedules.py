@@ -9,6 +9,7 @@ __all__ = ['warm', 'progress', 'warmup_cosine', 'linear', 'steady', 'stepwise', 
 
 # %% ../../nbs/31a_schedules.ipynb #9a4da3eb
 import math
+from ..elsewhere import answering
 from ..errors import named
 from .checked import check_entries, check_schedule, no_such, within
 
@@ -82,6 +83,7 @@ def set_rates(self):
     for g, base in zip(self.opt.groups, self.base): g['lr'] = base * f
 
 # %% ../../nbs/31a_schedules.ipynb #b84a1f37
+@answering
 def go_on(self):
     "Go on by one: to be called after each step of the optimizer."
     self.count += 1

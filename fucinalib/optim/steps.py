@@ -16,6 +16,7 @@ from inspect import signature
 import numpy as np
 from .. import kernels
 from ..dtypes import grad_type, rounded
+from ..elsewhere import answering
 from ..errors import OptionError, fault, named
 from ..hooks import in_one_piece
 from ..kernels.optimizers import cut
@@ -150,6 +151,7 @@ class Optimizer:
         for s in slots: s.steps += 1
 
 # %% ../../nbs/31_optimizers.ipynb #9d989159
+@answering
 @in_one_piece
 def step(self):
     "Move every parameter that has a gradient. NonFiniteValue, before any moved, if one is no number."
@@ -190,6 +192,7 @@ def update(self, w, g, memory, group, steps):
 Optimizer.update = update
 
 # %% ../../nbs/31_optimizers.ipynb #1dad3e05
+@answering
 def zero_grad(self):
     "Forget all gradients."
     for s in self.slots: s.tensor.zero_grad()
