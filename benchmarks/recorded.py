@@ -37,6 +37,34 @@ def mlp():
 def torch_mlp(t):
     return t.Sequential(t.Linear(10, 256), t.ReLU(), t.Linear(256, 128), t.ReLU(), t.Linear(128, 4))
 
+def cnn():
+    "A small CNN for pictures of digits."
+    return nn.Sequential(nn.Conv2d('c=1', 'f=16', 3, padding=1, seed=0), fl.relu, nn.MaxPool2d(2),
+                         nn.Conv2d('f=16', 'c=32', 3, padding=1, seed=1), fl.relu, nn.MaxPool2d(2),
+                         nn.Linear('h=7 w=7 c=32', 'class=10', seed=2))
+
+def torch_cnn(t):
+    return t.Sequential(t.Conv2d(1, 16, 3, padding=1), t.ReLU(), t.MaxPool2d(2),
+                        t.Conv2d(16, 32, 3, padding=1), t.ReLU(), t.MaxPool2d(2), t.Flatten(), t.Linear(32 * 49, 10))
+
+def lstm(words, d, hidden):
+    "An LSTM over characters."
+    class Letters(nn.Module):
+        def __init__(self):
+            self.word, self.rnn = nn.Embedding(f'word={words}', f'd={d}', seed=1), nn.LSTM(f'd={d}', f'hid={hidden}', seed=2)
+            self.out = nn.Linear(f'hid={hidden}', f'class={words}', seed=3)
+        def forward(self, x): return self.out(self.rnn(self.word(x))[0])
+    return Letters()
+
+def torch_lstm(torch, words, d, hidden):
+    t = torch.nn
+    class Letters(t.Module):
+        def __init__(self):
+            super().__init__()
+            self.word, self.rnn, self.out = t.Embedding(words, d), t.LSTM(d, hidden, batch_first=True), t.Linear(hidden, words)
+        def forward(self, x): return self.out(self.rnn(self.word(x))[0])
+    return Letters()
+
 def gpt(words, time, d, heads, layers):
     "A GPT over characters."
     class GPT(nn.Module):

@@ -3,11 +3,11 @@
 They stand beside the operations as *watchers*, each on its own thread, and patch nothing. While nobody watches, a call
 finds an empty list and asks no further.
 """
-import functools
+import functools, operator
 from contextvars import ContextVar
 from .modes import Block
 
-__all__ = ['Watcher', 'watchers', 'watching', 'watched', 'watched_layer', 'in_one_piece', 'tell', 'announce']
+__all__ = ['Watcher', 'watchers', 'watching', 'watched', 'watched_layer', 'in_one_piece', 'Again', 'tell', 'announce']
 
 watchers = ContextVar('watchers', default=())     # who watches on this thread, the newest last
 watching = []       # the watchers of all threads
@@ -69,8 +69,20 @@ def in_one_piece(fn):
         run = fn
         for w in watchers.get(): run = functools.partial(_call_piece, w, run)
         return run(*args, **kw)
-    inner.in_one_piece = fn
+    inner.in_one_piece = fn     # fn.again(*args), where it has one, gives what does the same again for a plan
     return inner
+
+
+class Again:
+    "`do(found)`; what `find` gives is found anew where `look` gives other things than before, or if it does not last."
+    def __init__(self, look, find, do): self.look, self.find, self.do, self.seen = look, find, do, ()
+
+    def __call__(self):
+        now = self.look()
+        if len(now) != len(self.seen) or not all(map(operator.is_, now, self.seen)):
+            self.found, lasts = self.find()
+            self.seen = now if lasts else ()
+        return self.do(self.found)
 
 
 def _call_piece(w, run, /, *args, **kw): return w.called(run, args, kw)

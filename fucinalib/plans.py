@@ -331,7 +331,8 @@ def _find_heir(plan, c, i):
 def _make_room(nbytes):
     "Memory that begins at a cache line."
     room = np.empty(nbytes + LINE, 'u1')
-    return room[-room.__array_interface__['data'][0] % LINE:][:nbytes]
+    skip = -room.__array_interface__['data'][0] % LINE
+    return np.frombuffer(memoryview(room)[skip:skip + max(1, nbytes)], 'u1')
 
 # %% ../nbs/37_plans.ipynb #68b272ef
 def allocate(plan):
@@ -362,12 +363,17 @@ def entry_of(plan, c):
         if type(v) is Draw: return np.zeros((), v.kind)[()]       # until it is drawn
         return array_of(plan, v) if type(v) is Ref else v
     args, kw = rebuilt(c.args, one), rebuilt(c.kw, one)
-    if c.kind == 'host': return plan.carry_out, c.f, args, kw
+    if c.kind == 'host': return plan.carry_out, *_piece(c.f, args, kw)
     out = kw.get('out')
     alone = type(c.f) is np.ufunc and [*kw] == ['out'] and len(out) == c.f.nout
     if alone and len(args) == c.f.nin and c.f not in BY_NAME: return c.f, *args, *out
     if type(out) is tuple and len(out) == 1: kw['out'] = out[0]
     return (partial(c.f, **kw) if kw else c.f), *args
+
+# %% ../nbs/37_plans.ipynb #2c0087d0
+def _piece(f, args, kw):
+    "What is carried out as it is: by a function that keeps what it found, where there is one."
+    return (f.again(*args, **kw), (), {}) if hasattr(f, 'again') else (f, args, kw)
 
 # %% ../nbs/37_plans.ipynb #ba2bd858
 def compile(plan):
@@ -378,7 +384,7 @@ def compile(plan):
     plan.feeds = [array_of(plan, plan.run.trace.ref(a)) for a in plan.run.inputs]
     plan.grads_in = [(array_of(plan, r), n) for n, r in plan.run.trace.grad_refs if r.buffer in used]
     binds = [e[3] for e, c in zip(plan.entries, plan.calls) if c.kind == 'bind' and e[3] is not None]
-    plan.bound = [*binds, *[plan.rooms[n][0].base for n in plan.kept]]
+    plan.bound = [*binds, *[plan.rooms[n][0] for n in plan.kept]]
     def there(v): return array_of(plan, v) if type(v) is Ref else v
     plan.gives = [(kind, there(v), tags) for kind, v, tags in plan.run.outputs]
     written = {w.buffer for c in plan.calls for w in c.writes}

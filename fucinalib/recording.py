@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['MOST', 'Beside', 'around_piece', 'memory_around', 'expect', 'compare', 'follow', 'compare_results',
            'Case', 'holds', 'surprised', 'begin', 'meet', 'Recorded', 'call', 'run', 'look_around', 'find_case',
-           'replay_case', 'learn', 'check', 'record']
+           'other_case', 'replay_case', 'learn', 'check', 'record']
 
 # %% ../nbs/37a_recorded_steps.ipynb #dadf0e38
 from functools import update_wrapper
@@ -18,7 +18,7 @@ from .graph import volume
 from .hooks import Watcher
 from .kernels import current_backend, get_num_threads
 from .plans import Run, StepPlan, Timeline, difference, make_calls, same_value
-from .surroundings import Surroundings, is_input, parts_in, sign, stands_at
+from .surroundings import State, Surroundings, is_input, parts_in, sign
 from .tensor import Tensor
 from .tracing import Bail, Given, NotReplayable, fits_shapes, root_of
 from .tracing import same_bits, tracing, untraced
@@ -118,7 +118,7 @@ class Case:
 def holds(self):
     "Whether tensors from outside have the memory, and optimizers the numbers, that they had."
     return (all([x.data is a and x.node is n for x, a, n in self.plan.tensors])
-            and all([stands_at(p) == v for p, v in self.steady]))
+            and self.steady.same())
 
 Case.holds = holds
 
@@ -142,7 +142,7 @@ def meet(self, run, places, free):
     self.same = self.same and all(map(same_bits, self.first, run.inputs))
     if self.why: self.ready, self.plan = False, None
     elif self.plan is None:
-        self.steady = [(p, v) for p, v, u in zip(places, self.free, free) if u == v]
+        self.steady = State([p for p, v, u in zip(places, self.free, free) if u == v])
         try:
             self.plan = StepPlan(self.run)
             self.why = _too_late(self.plan)
@@ -201,6 +201,7 @@ Recorded.__call__, Recorded.run = call, run
 def look_around(self):
     "See anew what the step can see."
     self.sees, self.cases, self.looks = Surroundings(self.step), {}, self.looks + 1
+    self.signs = None
 
 Recorded.look_around = look_around
 
@@ -210,17 +211,23 @@ def find_case(self, args, kw):
     for v in parts_in((args, kw)):
         if not is_input(v) and len(self.cases) <= MOST: self.sees.look(v)       # what an object holds
     grads = [x.node is None or x.node.grad is None for x in self.sees.leaves]
-    around = bool(mode.grad), current_backend(), get_num_threads()
-    key = *map(sign, parts_in((args, kw))), *kw, *around, *grads, *self.sees.state()
-    case = self.cases.get(key)
-    if case is None:
-        case = self.cases[key] = Case()
-        if len(self.cases) > MOST: case.why = 'arguments, or numbers that it sees, keep changing'
-        if self.looks > MOST: case.why = 'objects that it sees keep changing: give them as arguments'
-    self.case = case
+    signs = *map(sign, parts_in((args, kw))), *kw, bool(mode.grad), current_backend(), get_num_threads(), *grads
+    if signs != self.signs or not self.state.same(self.sees.places): self.case = self.other_case(signs)
+    return self.case
+
+# %% ../nbs/37a_recorded_steps.ipynb #08ee9c64
+def other_case(self, signs):
+    "Another Case than the last, perhaps a new one."
+    self.signs, self.state = signs, State(self.sees.places)
+    key = *signs, *self.sees.state()
+    if key in self.cases: return self.cases[key]
+    case = self.cases[key] = Case()
+    if len(self.cases) > MOST: case.why = 'arguments, or numbers that it sees, keep changing'
+    if self.looks > MOST: case.why = 'objects that it sees keep changing: give them as arguments'
     return case
 
-Recorded.find_case, Recorded.__deepcopy__ = find_case, lambda self, memo: self
+Recorded.find_case, Recorded.other_case = find_case, other_case
+Recorded.__deepcopy__ = lambda self, memo: self
 
 # %% ../nbs/37a_recorded_steps.ipynb #b6531eb8
 def replay_case(self, case, given, args, kw):

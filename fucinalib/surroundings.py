@@ -7,7 +7,7 @@ import operator, types
 import numpy as np
 from .tensor import Tensor
 
-__all__ = ['PLAIN', 'parts_in', 'rebuilt', 'is_input', 'sign', 'Surroundings', 'stands_at']
+__all__ = ['PLAIN', 'parts_in', 'rebuilt', 'is_input', 'sign', 'Surroundings', 'State', 'stands_at']
 
 PLAIN = int, float, bool, str, bytes, type(None), np.generic
 LIBRARIES = 'fucinalib.', 'numpy', 'builtins'
@@ -59,6 +59,26 @@ def frozen(v):
     return tuple(map(frozen, v)) if type(v) in (list, tuple) else v
 
 
+class State:
+    "What stands in some places, to ask often whether it still does: those of one table are read in one go."
+    def __init__(self, places):
+        self.count, self.others, tables = len(places), [], {}
+        for table, name in places:
+            plain = type(table) is dict and name in table and type(table[name]) not in (list, tuple)
+            if plain: tables.setdefault(id(table), (table, []))[1].append(name)
+            else: self.others.append((table, name))
+        self.tables = [(table, operator.itemgetter(*names)) for table, names in tables.values()]
+        self.then = self.now()
+
+    def now(self): return [get(table) for table, get in self.tables] + [*map(stands_at, self.others)]
+
+    def same(self, places=None):
+        "Whether nothing changed, and there are no more `places` than there were."
+        if places is not None and len(places) != self.count: return False
+        try: return self.now() == self.then
+        except KeyError: return False       # a variable that is gone
+
+
 class Surroundings:
     "The numbers a step can see, by the place where each stands, and the parameters."
     def __init__(self, step):
@@ -71,7 +91,11 @@ class Surroundings:
     def same(self):
         "Whether all objects stand where they stood: a layer, a weight or a function may be another one."
         for table, there, names in self.things.values():
-            if type(table) is dict: now = [table.get(n) for n in names]
+            if type(table) is dict:
+                if len(names) == 1: now = table.get(names[0]),
+                else:
+                    try: now = operator.itemgetter(*names)(table)
+                    except KeyError: return False
             elif type(table) is list: now = table
             else: now = [table.cell_contents]
             if len(now) != len(there) or not all(map(operator.is_, now, there)): return False

@@ -30,8 +30,10 @@ def changed(a,     # the array
             door,  # by what, for the message: the name of an operation that ends in _
            ):
     "Note that the values of `a` were changed in place just now. Whoever writes to a tensor's memory says so."
-    owner = _find_owner(a)
+    owner = a if a.base is None else _find_owner(a)
     ref, parts = writes.get(id(owner), (None, None))
+    if a is owner and ref is not None and ref() is a and len(parts) == 1 and None in parts:
+        return parts[None].now(door)        # all of it again, as in every step of an optimizer
     if ref is None or ref() is not owner:
         parts = {}
         writes[id(owner)] = weakref.ref(owner, functools.partial(_forget, id(owner))), parts

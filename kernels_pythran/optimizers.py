@@ -18,6 +18,22 @@ def squares_of_(sums, arrays, tasks):
         sums[t] = squares(x[lo:min(x.shape[0], lo + PIECE)], 0.)
 
 
+def _scale(x, by):
+    for j in range(x.shape[0]):
+        x[j] *= by
+
+#pythran export scale_of_(float32[], float32[] list, int64[:,:] order(C))
+#pythran export scale_of_(float64[], float64[] list, int64[:,:] order(C))
+def scale_of_(by, arrays, tasks):
+    n = tasks.shape[0]
+    v = by[0]
+    #omp parallel for if(n > 2) firstprivate(v)
+    for t in range(n):
+        x = arrays[tasks[t, 0]]
+        lo = tasks[t, 1]
+        _scale(x[lo:min(x.shape[0], lo + PIECE)], v)
+
+
 def _is_bad(g):
     "Whether a value is NaN or infinite: the difference from itself is NaN. (Sums of whole numbers are vectorised.)"
     c = np.int32(0)

@@ -96,6 +96,8 @@ def by_number(*more):
 SAMPLES = dict(
     squares_of_=SimpleNamespace(tol=1e-6, shapes=lambda n: [(n,)], make=lambda s, shape: [
         np.empty(len(cut((*shape, 3)))), [s.mild(*shape), s.unit(3)], cut((*shape, 3))]),
+    scale_of_=SimpleNamespace(tol=1e-6, shapes=lambda n: [(n,)], make=lambda s, shape: [
+        np.full(1, 1.5, 'f4'), [s.mild(*shape), s.unit(3)], cut((*shape, 3))]),
     adam_=optimizer(2, (.99, 0, .1, .001, .02, 3., 1e-8), (1, .1, .1, .001, .02, 3., 1e-8),
                     (1, 0, .5, .1, .1, 1., 1e-3)),
     sgd_=optimizer(1, (.1, 0, 0, 0, 0), (.1, .01, .9, .5, 0), (.1, .1, .9, 1, .9)),

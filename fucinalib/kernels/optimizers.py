@@ -33,6 +33,13 @@ def squares_of_(sums, arrays, tasks):
     return sums
 
 
+@kernel(floor=0, inplace=(1,))
+def scale_of_(by, arrays, tasks):
+    "The arrays times by[0], in place."
+    for k, lo, *_ in tasks: arrays[k][lo:lo + PIECE] *= by[0]
+    return by
+
+
 @kernel(floor=0, inplace=(0, 1, 2, 4))
 def adam_(m, v, params, grads, tasks, table):
     """One step of Adam. A row of the table: what the decoupled decay keeps, the coupled decay, the shares of

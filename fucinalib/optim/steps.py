@@ -4,10 +4,11 @@
 
 # %% auto #0
 __all__ = ['tasks', 'named_in', 'leaves_of', 'groups_in', 'tell_apart', 'Slot', 'values_of', 'settle', 'Lane',
-           'memory_at', 'due', 'in_line', 'squares', 'Optimizer', 'step', 'memory_of', 'move', 'update', 'zero_grad',
-           'shown', 'get_lr', 'set_lr', 'Fused', 'work_on', 'SGD', 'row', 'move_sgd', 'Adam', 'row_of_adam',
-           'move_adam', 'AdamW', 'clip_grad_norm', 'gradients_of', 'scale_all', 'length_of', 'Accumulation', 'finish',
-           'entries', 'options_of', 'state_dict', 'load_state_dict', 'read_options']
+           'memory_at', 'due', 'in_line', 'squares', 'Optimizer', 'step', 'all_due', 'move_all', 'memory_of', 'move',
+           'update', 'zero_grad', 'shown', 'get_lr', 'set_lr', 'Fused', 'work_on', 'SGD', 'row', 'move_sgd', 'Adam',
+           'row_of_adam', 'move_adam', 'AdamW', 'clip_grad_norm', 'clip_all', 'gradients_of', 'nodes_of',
+           'with_gradients', 'scale_all', 'length_of', 'Accumulation', 'finish', 'entries', 'options_of',
+           'state_dict', 'load_state_dict', 'read_options']
 
 # %% ../../nbs/31_optimizers.ipynb #0b8a0f0b
 import math
@@ -18,7 +19,7 @@ from .. import kernels
 from ..dtypes import grad_type, rounded
 from ..elsewhere import answering
 from ..errors import OptionError, fault, named
-from ..hooks import in_one_piece
+from ..hooks import Again, in_one_piece
 from ..kernels.optimizers import cut
 from .checked import Group, check_apart, check_gradients, check_leaf
 from .checked import check_options, check_entries, no_list, no_such, no_update
@@ -155,7 +156,16 @@ class Optimizer:
 @in_one_piece
 def step(self):
     "Move every parameter that has a gradient. NonFiniteValue, before any moved, if one is no number."
-    plans, door = [plan for lane in self.lanes if (plan := due(lane))[1]], f'{type(self).__name__}.step'
+    move_all(self, all_due(self))
+
+def all_due(self): return [plan for lane in self.lanes if (plan := due(lane))[1]]
+
+Optimizer.step = step
+
+# %% ../../nbs/31_optimizers.ipynb #f1dd53e8
+def move_all(self, plans):
+    "Move what is due."
+    door = f'{type(self).__name__}.step'
     for lane, slots, values, grads in plans:
         fine = self.looks(lane) or np.isfinite(squares(grads).sum())
         if not fine: check_gradients(slots, grads, door)
@@ -166,7 +176,17 @@ def step(self):
         bad = work is not None and (work[:, 4] == 1).any()
         if bad: check_gradients(slots, grads, door, moved=True)
 
-Optimizer.step = step
+# %% ../../nbs/31_optimizers.ipynb #c958fa3e
+def _step_again(self):
+    "The step of a plan."
+    tensors = [s.tensor for s in self.slots]
+    def look(): return [x.data for x in tensors] + [None if x.node is None else x.node.grad for x in tensors]
+    def find():
+        lasts = all(a is None or a.flags.carray for a in look())
+        return all_due(self), lasts and all(s.master is None for s in self.slots)
+    return Again(look, find, lambda plans: move_all(self, plans))
+
+step.in_one_piece.again = _step_again
 
 # %% ../../nbs/31_optimizers.ipynb #a99e363d
 def memory_of(self, slot):
@@ -345,27 +365,48 @@ def clip_grad_norm(params,              # a model, an optimizer, or a list of pa
                   )->float:
     "Scale all gradients by max_norm / (norm + 1e-6) if their norm is above it. Gives the norm before."
     max_norm, nonfinite = positive('max_norm', max_norm), _known_way(nonfinite)
-    every = gradients_of(params)
-    norm = length_of([g for _, g in every])
-    if not math.isfinite(norm): refuse_norm(every, nonfinite)
-    elif norm > max_norm: scale_all(every, max_norm / (norm + 1e-6), 'clip_grad_norm')
-    return norm
+    return clip_all(gradients_of(params), max_norm, nonfinite)
 
 def _known_way(word):
     if word in ('refuse', 'skip'): return word
     raise fault(OptionError, f'has nonfinite = {word!r}', help="nonfinite='skip'")
 
+# %% ../../nbs/31_optimizers.ipynb #f800aa41
+def clip_all(every, max_norm, nonfinite):
+    "Scale the gradients in ((name, parameter), gradient) if they are longer than max_norm together."
+    norm = length_of([g for _, g in every])
+    if not math.isfinite(norm): refuse_norm(every, nonfinite)
+    elif norm > max_norm: scale_all(every, max_norm / (norm + 1e-6), 'clip_grad_norm')
+    return norm
+
 # %% ../../nbs/31_optimizers.ipynb #de234f6d
 def gradients_of(params):
     "[((name, parameter), gradient)] where there is one."
+    return with_gradients(nodes_of(params))
+
+def nodes_of(params):
+    "[(node, (name, parameter))], a shared one once."
     found = {p.node: (name, p) for name, p in reversed(named_in(params)) if p.node is not None}
-    return [(named, node.grad) for node, named in reversed(found.items()) if node.grad is not None]
+    return [*reversed(found.items())]
+
+def with_gradients(nodes): return [(named, n.grad) for n, named in nodes if n.grad is not None]
+
+# %% ../../nbs/31_optimizers.ipynb #b2905142
+def _clip_again(params, max_norm, nonfinite='refuse'):
+    "The clipping of a plan: the same parameters, and what gradients they have now."
+    nodes = nodes_of(params)
+    return lambda: clip_all(with_gradients(nodes), max_norm, nonfinite)
+
+clip_grad_norm.in_one_piece.again = _clip_again
 
 # %% ../../nbs/31_optimizers.ipynb #2c473f23
 def scale_all(every, by, door):
     "Gradients times a number, in place."
-    for g in {id(g): g for _, g in every}.values():
-        kernels.mul_scalar_(g, by)
+    grads = [*{id(g): g for _, g in every}.values()]
+    for some in _by_type([g for g in grads if g.flags.c_contiguous]):
+        kernels.scale_of_(np.full(1, by, some[0].dtype), some, tasks(tuple([g.size for g in some])))
+    for g in grads:
+        if not g.flags.c_contiguous: g *= g.dtype.type(by)
         changed(g, door)
 
 # %% ../../nbs/31_optimizers.ipynb #25c39c66
