@@ -11,6 +11,7 @@ last number, and a replay must give the bits of an ordinary run.
 """
 import operator, sys, threading, weakref
 from functools import partial
+from math import prod
 import numpy as np
 from .errors import OptionError, fault
 from .hooks import Watcher
@@ -218,6 +219,12 @@ class Trace(Watcher):
         if type(a) in (list, tuple): return type(a)(map(self.ref, a))
         if type(a) is dict: return {k: self.ref(v) for k, v in a.items()}
         return a
+
+    def flat(self, r):
+        "The Ref of the same numbers along one axis, for numbers that lie one after the other."
+        y = Ref((r[0], r[1], (prod(r[2]),), (r[4].itemsize,), r[4]))
+        if r in self.arrays: self.arrays[y] = self.arrays[r].reshape(-1)
+        return y
 
     def see(self, a):
         "An array as one that tells."

@@ -5,6 +5,7 @@ The exponents are never positive, or it does not matter that they are, so nothin
 float32 is float64 here, and all that follows with it: hence the np.float32 around each.
 """
 import numpy as np
+from ._curves import minus_twice_abs, sigmoid_of, tanh_of
 from ._loops import loop_exp, loop_two, loop_two_number, piece, pieces, _minus_abs, _within
 
 ZERO = np.float32(0)
@@ -16,10 +17,6 @@ FEW = 8192          # elements up to which one thread is as fast
 
 
 # exponents
-
-def _minus_twice_abs(x, y):
-    for i in range(x.shape[0]):
-        y[i] = -TWO * np.abs(x[i])
 
 def _quick(x, y):
     for i in range(x.shape[0]):
@@ -44,11 +41,7 @@ def _below(x, y):
 
 # sigmoid and what is made of it; y comes as exp(-|x|). Of one operand, `loop_exp` is given it twice.
 
-def _sigmoid(_, x, y):
-    for i in range(x.shape[0]):
-        e = y[i]
-        r = np.float32(ONE / (ONE + e))
-        y[i] = r if x[i] >= ZERO else e * r
+def _sigmoid(_, x, y): sigmoid_of(x, y)
 
 #pythran export sigmoid(float32[], float32[])
 def sigmoid(x, y): loop_exp(_minus_abs, _sigmoid, x, x, y, FEW)
@@ -118,19 +111,12 @@ def _times_sigmoid(g, x, gx):
 def softplus_backward(g, x, gx): loop_exp(_minus_abs, _times_sigmoid, g, x, gx, FEW)
 
 
-# tanh: (1 - e) / (1 + e) with e = exp(-2|x|), and a polynomial near 0 where 1 - e has too few digits left
+# tanh; y comes as exp(-2|x|)
 
-def _tanh(_, x, y):
-    for i in range(x.shape[0]):
-        v = x[i]
-        u = v * v
-        near = v * (ONE + u * (np.float32(-.333333328) + u * (np.float32(.133332258) + u * (np.float32(-.0539334691)
-                    + u * (np.float32(.021470683) + u * np.float32(-.00694294175))))))
-        far = np.float32((ONE - y[i]) / (ONE + y[i]))
-        y[i] = near if u < QUARTER else (far if v >= ZERO else -far)
+def _tanh(_, x, y): tanh_of(x, y)
 
 #pythran export tanh(float32[], float32[])
-def tanh(x, y): loop_exp(_minus_twice_abs, _tanh, x, x, y, FEW)
+def tanh(x, y): loop_exp(minus_twice_abs, _tanh, x, x, y, FEW)
 
 #pythran export softcap(float32[], float32, float32[])
 def softcap(x, cap, y):
@@ -139,7 +125,7 @@ def softcap(x, cap, y):
     for c in pieces(y):
         i = piece(c, y)
         z = x[i] / cap
-        _minus_twice_abs(z, y[i])
+        minus_twice_abs(z, y[i])
         y[i] = np.exp(y[i])
         _tanh(z, z, y[i])
         y[i] *= cap

@@ -66,7 +66,8 @@ def index_add_(out, at, update):
     if sparse:
         _count(at, first)
         _sort(at, first, order)
-    #omp parallel for firstprivate(cuts, inner, many, sparse)
+    size = outer * inner * at.shape[0]
+    #omp parallel for firstprivate(cuts, inner, many, sparse) if(size > 32768)
     for c in range(outer * cuts):
         o = c // cuts
         lo = (c - o * cuts) * WIDE
@@ -112,7 +113,8 @@ def _narrow(s, x):
 def scatter_add_(out, at, update):
     many = at.shape[1] > SERIAL
     wide = np.empty((out.shape[0] if many else 1, out.shape[1], out.shape[2]))
-    #omp parallel for firstprivate(many)
+    size = at.size
+    #omp parallel for firstprivate(many) if(size > 32768)
     for o in range(at.shape[0]):
         if many:
             _widen(out[o], wide[o])
@@ -129,6 +131,7 @@ def _scatter(out, at, update):
 
 #pythran export scatter_(float32[:,:,:] order(C), int64[:,:,:] order(C), float32[:,:,:] order(C))
 def scatter_(out, at, update):
-    #omp parallel for
+    size = at.size
+    #omp parallel for if(size > 32768)
     for o in range(at.shape[0]):
         _scatter(out[o], at[o], update[o])

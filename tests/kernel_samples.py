@@ -93,7 +93,21 @@ def by_number(*more):
         return [s.mild(*shape), at] + [s.mild(*at.shape) for _ in more]
     return cubes(make, tol=2e-5)
 
+def recurrent(make, tol=2e-6):
+    "A step of an LSTM: two steps, a batch of three, n numbers of state; `make` puts the arrays in their order."
+    def arrays(s, shape):
+        m, = shape
+        a, curved, states, z = s.unit(2, 3, 4 * m), s.unit(2, 3, m), s.unit(2, 3, 3, m), s.mild(2, 3, 4 * m)
+        return make(s, m, a, curved, states, z)
+    return SimpleNamespace(tol=tol, shapes=lambda n: [(n,)], make=arrays)
+
 SAMPLES = dict(
+    chain=SimpleNamespace(tol=0, shapes=lambda n: [(n,)], make=lambda s, shape: [
+        s.any(*shape), np.arange(8), [s.any(*shape), s.any(4), s.any(*shape), s.any(1), s.any(*shape), s.any(*shape),
+                                      s.any(1), s.any(*shape)], 64]),
+    lstm_gates_=recurrent(lambda s, m, a, curved, states, z: [s.mild(3, 4 * m), a, curved, states, z, 1]),
+    lstm_back_=recurrent(lambda s, m, a, curved, states, z: [s.unit(2, 3, 4 * m), s.unit(3, m), s.mild(3, m),
+                                                             s.mild(2, 2, 3, m), a, curved, states, 1]),
     squares_of_=SimpleNamespace(tol=1e-6, shapes=lambda n: [(n,)], make=lambda s, shape: [
         np.empty(len(cut((*shape, 3)))), [s.mild(*shape), s.unit(3)], cut((*shape, 3))]),
     scale_of_=SimpleNamespace(tol=1e-6, shapes=lambda n: [(n,)], make=lambda s, shape: [

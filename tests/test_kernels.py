@@ -621,7 +621,11 @@ def by_size():
                   lambda: square.dot(made('g k n', 3000, 4, 4), 'k'),
                   lambda: tall.dot(made('a b', 400, 300), 'a'), lambda: picture.conv2d(taps, padding=1)):
             both_ways(f)
-    return set(names)
+        text = made('row seq read', 2, 3, 4)
+        both_ways(lambda: fl.nn.LSTM('read=4', 'hidden=3', seed=0)(text)[0])
+        step, bias = fl.record(lambda x: (x + bias).relu()), tall.detach().select(a=0)
+        for _ in range(5): step(tall.detach())
+    return set(names) | {c.name for c in step.plan.calls}
 
 BLOCKS = 'floats_', 'dot_q', 'dot_planes', 'activate_', 'unpack_planes'      # of tests/test_blocks.py
 

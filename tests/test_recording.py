@@ -441,6 +441,39 @@ def test_a_replay_makes_no_arrays():
     finally: tracemalloc.stop()
 
 
+# ---- neighbours
+
+ODD = np.array([0., -0., np.nan, np.inf, -np.inf, 1e-42, -1e-42, 3e38, -3e38, 1., -1.], 'f4')
+
+CHAINS = dict(
+    bias=(lambda x, row, other: (x + row).relu(), 1),
+    residual=(lambda x, row, other: ((x + other) * 2. - row) / other, 1),
+    turned=(lambda x, row, other: 1. / (row - (3. - x * .3)), 1),
+    alone=(lambda x, row, other: x * row, 1),
+    twice=(lambda x, row, other: (lambda y: (y * y).relu())(x + row), 1),
+    kept=(lambda x, row, other: (lambda y: (y, (y * row).relu()))(x + row), 2),
+    column=(lambda x, row, other: (x + other.select(d=0)).relu() * row, 1))
+
+@pytest.mark.skipif('pythran' not in fl.backends(), reason='no kernels')
+@pytest.mark.parametrize('name', CHAINS)
+@pytest.mark.parametrize('size', [(5, 3), (70, 33), (300, 400)])
+def test_neighbours_become_one_call_and_keep_their_bits(name, size):
+    "Of odd numbers too. What is read twice, or returned, stays an array."
+    (f, chains), rng = CHAINS[name], np.random.default_rng(0)
+    row, other = [fl.Tensor(rng.normal(size=size[i:]).astype('f4'), 'b d'[2 * i:]) for i in (1, 0)]
+    step = record(lambda x: f(x, row, other))
+    for i in range(8):
+        a = rng.normal(size=size).astype('f4')
+        a.flat[rng.integers(0, a.size, 40)] = rng.choice(ODD, 40)
+        x = fl.Tensor(a, 'b d')
+        mine, its = step(x), f(x, row, other)
+        for y, z in zip(*[v if type(v) is tuple else (v,) for v in (mine, its)]):
+            y, z = y.numpy(), z.numpy()
+            assert np.array_equal(np.isnan(y), np.isnan(z)) and np.array_equal(y.view('u4')[y == y], z.view('u4')[z == z])
+    assert step.why is None and step.replays >= 3
+    if size[0] > 5: assert sum(c.name == 'chain' for c in step.plan.calls) == chains
+
+
 def test_nothing_that_tells_is_left():
     ps, _, step, rng = recorded_mlp()
     for _ in range(6):

@@ -5,8 +5,8 @@ from .threads import alone, get_num_threads, set_num_threads
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
 from . import activations, attention, contraction, convolution, copies, gated, indexing, losses, masked, masks
-from . import moments, norms, optimizers, pointwise, pooling, random, reductions, rotary, scans, selection, softmax
-from . import unary
+from . import moments, norms, optimizers, pointwise, pooling, random, recurrence, reductions, rotary, scans, selection
+from . import softmax, unary
 from .contraction import matmul
 from .reductions import column_sum, max, min, spread, sum
 

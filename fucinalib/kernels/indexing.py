@@ -5,7 +5,7 @@ from .dispatch import kernel
 from .reductions import BLOCK
 
 
-@kernel(inplace=(0,))
+@kernel(floor=1 << 8, inplace=(0,))
 def index_add_(out, at, update):
     "out[:, at[j]] += update[:, j] for j in order; an index that comes twice counts twice."
     wide = (out.astype(np.float64) if at.size > BLOCK and out.dtype == np.float32
@@ -14,12 +14,12 @@ def index_add_(out, at, update):
     if wide is not out: out[...] = wide
     return out
 
-@kernel(out=lambda x, at: [(at.shape, x.dtype)])
+@kernel(floor=0, out=lambda x, at: [(at.shape, x.dtype)])
 def take_along(x, at):
     "out[o, j, i] = x[o, at[o, j, i], i]."
     return np.take_along_axis(x, at, 1)
 
-@kernel(inplace=(0,))
+@kernel(floor=0, inplace=(0,))
 def scatter_add_(out, at, update):
     "out[o, at[o, j, i], i] += update[o, j, i] for j in order."
     o, _, i = np.ogrid[:at.shape[0], :1, :at.shape[2]]
@@ -28,7 +28,7 @@ def scatter_add_(out, at, update):
     if wide is not out: out[...] = wide
     return out
 
-@kernel(inplace=(0,))
+@kernel(floor=0, inplace=(0,))
 def scatter_(out, at, update):
     "out[o, at[o, j, i], i] = update[o, j, i] for j in order: the last one stays."
     np.put_along_axis(out, at, update, 1)

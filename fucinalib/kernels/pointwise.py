@@ -82,3 +82,24 @@ def pow_scalar_backward(g, x, s):
     if s == 0: return np.zeros(g.shape, g.dtype)
     if s == 1: return np.array(g)
     return np.multiply(g, np.multiply(pow_scalar.kernel.twin(x, s - 1), s))
+
+
+# several at once; a plan (chapter 37) makes one of neighbours
+
+CHAIN = 'add sub subtracted_from mul div divides relu where_positive'.split()
+
+def linked(code, x, b):
+    "One link of a chain."
+    if code == 0: return x + b
+    if code in (1, 2): return x - b if code == 1 else b - x
+    if code == 3: return x * b
+    if code in (4, 5): return x / b if code == 4 else b / x
+    zero = x.dtype.type(0)
+    return np.where(x <= 0, zero, x) if code == 6 else np.where(b > 0, x, zero)
+
+@kernel(floor=0)
+def chain(x, codes, others, m):
+    """Functions in the order of `codes`, numbers of CHAIN, of x and an array each: as long as x, or a row that is
+    repeated. Pieces have m numbers, a multiple of each row's length."""
+    for code, b in zip(codes, others): x = linked(code, x, np.resize(b, x.shape))
+    return x

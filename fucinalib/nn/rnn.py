@@ -226,42 +226,28 @@ class GRU(Recurrent):
     cell = GRUCell
 
 # %% ../../nbs/34_recurrence.ipynb #918897cc
-def _open_gates(s, c):
-    "Gates of the sums s, the next c, and its tanh."
-    a = kernels.sigmoid(s)
-    a[:, 2] = kernels.tanh(np.ascontiguousarray(s[:, 2]))
-    c = a[:, 1] * c + a[:, 0] * a[:, 2]
-    return a, c, kernels.tanh(c)
+@kernels.alone
+def _run_lstm(z, w, h, c):
+    "Gates, tanh(c), and all h and c with the first in front, for sums z (step, batch, 4 m)."
+    z, b, m = np.ascontiguousarray(z).reshape(*z.shape[:2], -1), z.shape[1], len(w)
+    a, curved, u = np.empty_like(z), np.empty((len(z), b, m), z.dtype), np.empty((b, 4 * m), z.dtype)
+    states = np.empty((2, len(z) + 1, b, m), z.dtype)
+    states[0, 0], states[1, 0] = h, c
+    for t in range(len(z)):
+        np.matmul(states[0, t], w, out=u)
+        kernels.lstm_gates_(u, a, curved, states, z, t)
+    return a, curved, states
 
 # %% ../../nbs/34_recurrence.ipynb #1895ac21
 @kernels.alone
-def _run_lstm(z, w, h, c):
-    "Gates, tanh(c), and all h and c with the first in front, for sums z (step, batch, gate, hidden)."
-    steps, b, _, m = z.shape
-    a, curved = np.empty_like(z), np.empty((steps, b, m), z.dtype)
-    hs, cs = np.empty((2, steps + 1, b, m), z.dtype)
-    hs[0], cs[0] = h, c
-    for t in range(steps):
-        a[t], cs[t + 1], curved[t] = _open_gates(z[t] + (hs[t] @ w).reshape(b, 4, m), cs[t])
-        np.multiply(a[t, :, 3], curved[t], out=hs[t + 1])
-    return a, curved, hs, cs
-
-# %% ../../nbs/34_recurrence.ipynb #ea42775f
-@kernels.alone
-def _back_lstm(gh, gc, w, a, curved, hs, cs):
-    "Gradients for the sums, w, and the first h and c, of gradients for h and c after each step."
-    steps, b, _, m = a.shape
-    slopes, shown = a * (1 - a), a[:, :, 3] * (1 - curved * curved)
-    slopes[:, :, 2] = 1 - a[:, :, 2]**2
-    gs, turned, h, c = np.empty_like(a), np.ascontiguousarray(w.T), 0, 0
+def _back_lstm(g, w, a, curved, states):
+    "Gradients for the sums, w, and the first h and c, of g: gradients for h and c after each step."
+    steps, b, m = curved.shape
+    gs, turned, (h, c) = np.empty_like(a), np.ascontiguousarray(w.T), np.zeros((2, b, m), a.dtype)
     for t in reversed(range(steps)):
-        h, g = h + gh[t], gs[t]
-        c = c + gc[t] + h * shown[t]
-        i, _, candidate, _ = a[t].swapaxes(0, 1)
-        g[:, 0], g[:, 1], g[:, 2], g[:, 3] = c * candidate, c * cs[t], c * i, h * curved[t]
-        g *= slopes[t]
-        h, c = g.reshape(b, -1) @ turned, c * a[t, :, 1]
-    return gs, hs[:-1].reshape(-1, m).T @ gs.reshape(-1, 4 * m), h, c
+        kernels.lstm_back_(gs, c, h, g, a, curved, states, t)
+        np.matmul(gs[t], turned, out=h)
+    return gs, states[0, :-1].reshape(-1, m).T @ gs.reshape(-1, 4 * m), h, c
 
 # %% ../../nbs/34_recurrence.ipynb #00596c9a
 def _laid_out(z, w, over):
@@ -284,10 +270,9 @@ def lstm_loop(z:Tensor,  # sums of what is read, any axes and then those of w wi
     sums, flat, back = _laid_out(z, w, over)
     kept = _run_lstm(sums, flat, *[s.data.reshape(-1, len(flat)) for s in (h, c)])
     def rules(g):
-        gz, gw, *rest = _back_lstm(*g.reshape(2, *kept[1].shape), flat, *kept)
+        gz, gw, *rest = _back_lstm(np.ascontiguousarray(g).reshape(2, *kept[1].shape), flat, *kept)
         return back(gz), gw.reshape(w.shape), *[s.reshape(h.shape) for s in rest]
-    y = np.stack([s[1:] for s in kept[2:]])
-    return y.reshape(2, len(sums), *h.shape), ('h_c', over, *h.tags), rules
+    return kept[2][:, 1:].reshape(2, len(sums), *h.shape), ('h_c', over, *h.tags), rules
 
 # %% ../../nbs/34_recurrence.ipynb #241f71ea
 def _loop_lstm(cell, z, over, state):

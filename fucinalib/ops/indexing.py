@@ -44,7 +44,7 @@ def index_select(x:Tensor,  # any tags
     "The entries of one axis at these positions, in this order. (torch.gather is take_along_axis.)"
     (spot, at), shape = read_positions(x, tag, indices), x.shape
     def rule(g): return add_at(kernels.index_add_, shape, spot, at, g)
-    return np.take(x.data, at, spot), replaced(x, tag, tag if out is None else out), (rule,)
+    return np.take(x.data, at, spot, mode='wrap'), replaced(x, tag, tag if out is None else out), (rule,)
 
 # %% ../../nbs/16_indexing.ipynb #dd0eac78
 @op('indexing', needs=AT_POSITIONS)
