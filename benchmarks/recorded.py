@@ -51,7 +51,8 @@ def lstm(words, d, hidden):
     "An LSTM over characters."
     class Letters(nn.Module):
         def __init__(self):
-            self.word, self.rnn = nn.Embedding(f'word={words}', f'd={d}', seed=1), nn.LSTM(f'd={d}', f'hid={hidden}', seed=2)
+            self.word = nn.Embedding(f'word={words}', f'd={d}', seed=1)
+            self.rnn = nn.LSTM(f'd={d}', f'hid={hidden}', seed=2)
             self.out = nn.Linear(f'hid={hidden}', f'class={words}', seed=3)
         def forward(self, x): return self.out(self.rnn(self.word(x))[0])
     return Letters()
@@ -61,7 +62,8 @@ def torch_lstm(torch, words, d, hidden):
     class Letters(t.Module):
         def __init__(self):
             super().__init__()
-            self.word, self.rnn, self.out = t.Embedding(words, d), t.LSTM(d, hidden, batch_first=True), t.Linear(hidden, words)
+            self.word, self.rnn = t.Embedding(words, d), t.LSTM(d, hidden, batch_first=True)
+            self.out = t.Linear(hidden, words)
         def forward(self, x): return self.out(self.rnn(self.word(x))[0])
     return Letters()
 

@@ -71,12 +71,26 @@ def _find_output(t, v):
 def _refuse_leaks(run):
     "Say so where the step leaves something behind that a replay would not."
     t, mine = run.trace, {id(v) for v in (*parts_in(run.returned), *run.tells)}
-    held = [x for x in (r() for r in t.results_made) if x is not None and id(x) not in mine]
+    drawn = _drawn_constants(run.returned)
+    def lasts(r): return id(r()) not in mine and sys.getrefcount(r()) - 1 > drawn[id(r())]
+    held = [r() for r in t.results_made if r() is not None and lasts(r)]
     for x in held: x.data = untraced(x.data)
     if held: t.refuse('a tensor it makes is kept outside of it: return it instead')
     if any(t.buffers[w.buffer].kind == 'input' for c in t.calls for w in c.writes):
         for a, b in zip(run.given, run.inputs): np.copyto(a, b)
         t.refuse('it changes one of its arguments')
+
+# %% ../nbs/37_plans.ipynb #0dac23d4
+def _drawn_constants(returned):
+    "How often the graphs of what is returned hold a tensor, by its id."
+    todo, seen, found = [v.node for v in parts_in(returned) if isinstance(v, Tensor)], set(), Counter()
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen: continue
+        seen.add(node)
+        found.update([id(x) for x in node.constants or () if isinstance(x, Tensor)])
+        todo += node.parents
+    return found
 
 # %% ../nbs/37_plans.ipynb #54affa29
 def same_value(a, b):
@@ -127,11 +141,13 @@ class StepPlan:
     "The calls of a step on fixed memory."
     def __init__(self, run,
                  reuse=True,  # False gives each array memory of its own, to compare
+                 join=True,   # False keeps neighbours apart
                 ):
         self.run, self.calls, self.buffers = run, [*run.calls], run.buffers
         self.tensors, self.seeds = [*run.trace.tensors.values()], ()
         self.drop_dead(), self.merge_copies(), self.lift_constants()
-        self.move_early(), self.move_late(), self.fuse()
+        self.move_early(), self.move_late()
+        if join: self.fuse()
         self.find_spans(), self.give_places(reuse), self.allocate()
 
 # %% ../nbs/37_plans.ipynb #17d44c14
@@ -272,7 +288,8 @@ LONG = dict(sub='subtract', mul='multiply', div='divide')
 def link_of(plan, c, doubles):
     "(name, operands, result) of a call that can be part of a chain, None of any other."
     if c.kind != 'call': return None
-    if type(c.f) is np.ufunc and [*c.kw] == ['out']: name, args, y = c.f.__name__, c.args, c.kw['out'][0]
+    if type(c.f) is np.ufunc and [*c.kw] == ['out']:
+        name, args, (y,) = c.f.__name__, c.args, c.kw['out'][:1]
     elif not c.kw and c.f in doubles: name, (*args, y) = doubles[c.f].partition('_row')[0], c.args
     else: return None
     name = LONG.get(name.removesuffix('_scalar'), name.removesuffix('_scalar'))
@@ -299,14 +316,15 @@ def flat_of(plan, v, y):
 
 # %% ../nbs/37_plans.ipynb #aae04ddf
 def joint(plan, link, before, spans, i):
-    "(operand, number of the link, other operand, result) as part of a chain after `before`; None if it is none."
+    "(operand, number of the link, other operand, result) in a chain after `before`, or None."
     name, args, y = link
     flats, whole = [flat_of(plan, v, y) for v in args], plan.run.trace.flat(y)
     for at, number in enumerate(LINKS[name][:len(args)]):
         v, other = flats[at], flats[1 - at] if len(args) == 2 else np.zeros(1, 'f4')
         fits = type(v) is Ref and v[2] == whole[2] and before in (None, v)
         fits = fits and (spans[y.buffer][0] == i or v == whole)     # new memory, or in place
-        if fits and other is not None and (type(other) is not Ref or other[0] != v[0]): return v, number, other, whole
+        fits = fits and other is not None and (type(other) is not Ref or other[0] != v[0])
+        if fits: return v, number, other, whole
     return None
 
 # %% ../nbs/37_plans.ipynb #fb89a070
@@ -336,7 +354,8 @@ def _as_calls(chain):
     few = y[2][0] < LEAST or len(chain) < 2
     if few and not rows or lcm(*rows) > 1 << 14: return [c for c, _ in chain]
     args = x, np.array(numbers), others, lcm(*rows) * max(1, 2048 // lcm(*rows)), y
-    return [Call(discovery.active()['chain'], args, {}, [y], 'call', ' + '.join(c.label for c, _ in chain))]
+    label = ' + '.join([c.label for c, _ in chain])
+    return [Call(discovery.active()['chain'], args, {}, [y], 'call', label)]
 
 # %% ../nbs/37_plans.ipynb #7844d620
 def find_spans(plan):

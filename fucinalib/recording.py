@@ -211,7 +211,8 @@ def find_case(self, args, kw):
     for v in parts_in((args, kw)):
         if not is_input(v) and len(self.cases) <= MOST: self.sees.look(v)       # what an object holds
     grads = [x.node is None or x.node.grad is None for x in self.sees.leaves]
-    signs = *map(sign, parts_in((args, kw))), *kw, bool(mode.grad), current_backend(), get_num_threads(), *grads
+    around = bool(mode.grad), current_backend(), get_num_threads()
+    signs = *map(sign, parts_in((args, kw))), *kw, *around, *grads
     if signs != self.signs or not self.state.same(self.sees.places): self.case = self.other_case(signs)
     return self.case
 

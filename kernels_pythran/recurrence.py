@@ -18,7 +18,8 @@ def _show(o, curved, h):
     for j in range(h.shape[0]):
         h[j] = o[j] * curved[j]
 
-#pythran export lstm_gates_(float32[:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:] order(C), int)
+#pythran export lstm_gates_(float32[:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C),
+#                           float32[:,:,:,:] order(C), float32[:,:,:] order(C), int)
 def lstm_gates_(u, a, curved, states, z, t):
     m = curved.shape[2]
     size = u.shape[0] * u.shape[1]
@@ -58,7 +59,9 @@ def _times(f, c):
     for j in range(c.shape[0]):
         c[j] *= f[j]
 
-#pythran export lstm_back_(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C), float32[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:,:] order(C), int)
+#pythran export lstm_back_(float32[:,:,:] order(C), float32[:,:] order(C), float32[:,:] order(C),
+#                          float32[:,:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C),
+#                          float32[:,:,:,:] order(C), int)
 def lstm_back_(gs, c, h, g, a, curved, states, t):
     m = c.shape[1]
     size = c.shape[0] * m * 4

@@ -469,7 +469,8 @@ def test_neighbours_become_one_call_and_keep_their_bits(name, size):
         mine, its = step(x), f(x, row, other)
         for y, z in zip(*[v if type(v) is tuple else (v,) for v in (mine, its)]):
             y, z = y.numpy(), z.numpy()
-            assert np.array_equal(np.isnan(y), np.isnan(z)) and np.array_equal(y.view('u4')[y == y], z.view('u4')[z == z])
+            assert np.array_equal(np.isnan(y), np.isnan(z))
+            assert np.array_equal(y.view('u4')[y == y], z.view('u4')[z == z])
     assert step.why is None and step.replays >= 3
     if size[0] > 5: assert sum(c.name == 'chain' for c in step.plan.calls) == chains
 
@@ -693,15 +694,18 @@ def test_pictures_and_recurrence():
         return nn.Sequential(conv, nn.BatchNorm('f=8'), fl.relu, nn.MaxPool2d(2),
                              nn.Linear('h=4 w=4 f=8', 'k=10', seed=2))
     class Letters(nn.Module):
-        def __init__(self):
-            self.word, self.rnn = nn.Embedding('word=10', 'd=8', seed=1), nn.LSTM('d=8', 'hid=12', seed=2)
-            self.out = nn.Linear('hid=12', 'k=10', seed=3)
+        def __init__(self, kind=nn.LSTM, **how):
+            self.word, self.rnn = nn.Embedding('word=10', 'd=8', seed=1), kind('d=8', 'hid=12', seed=2, **how)
+            self.out = nn.Linear(f'hid={12 * self.rnn.ways}', 'k=10', seed=3)
         def forward(self, x): return self.out(self.rnn(self.word(x))[0])
     def pictures(rng):
         return fl.Tensor(rng.normal(size=(5, 8, 8, 1)).astype('f4'), 'b h w c'), fl.Tensor(rng.integers(0, 10, 5), 'b')
     def text(rng): return [fl.Tensor(rng.integers(0, 10, (3, 6)), 'b seq') for _ in range(2)]
     for backend in dict.fromkeys(['numpy', fl.current_backend()]):
-        for make, batch in ((cnn, pictures), (Letters, text)):
+        others = [(lambda how=how: Letters(*how[:1], **how[1]), text) for how in (
+            (nn.RNN, {}), (nn.RNN, dict(layers=2, bidirectional=True)), (nn.GRU, dict(bidirectional=True)),
+            (nn.LSTM, dict(layers=2)))]
+        for make, batch in ((cnn, pictures), (Letters, text), *others):
             with fl.use_backend(backend): check_model(make, batch)
 
 

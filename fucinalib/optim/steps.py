@@ -180,7 +180,9 @@ def move_all(self, plans):
 def _step_again(self):
     "The step of a plan."
     tensors = [s.tensor for s in self.slots]
-    def look(): return [x.data for x in tensors] + [None if x.node is None else x.node.grad for x in tensors]
+    def look():
+        grads = [None if x.node is None else x.node.grad for x in tensors]
+        return [x.data for x in tensors] + grads
     def find():
         lasts = all(a is None or a.flags.carray for a in look())
         return all_due(self), lasts and all(s.master is None for s in self.slots)
