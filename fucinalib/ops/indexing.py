@@ -44,7 +44,8 @@ def index_select(x:Tensor,  # any tags
     "The entries of one axis at these positions, in this order. (torch.gather is take_along_axis.)"
     (spot, at), shape = read_positions(x, tag, indices), x.shape
     def rule(g): return add_at(kernels.index_add_, shape, spot, at, g)
-    return np.take(x.data, at, spot, mode='wrap'), replaced(x, tag, tag if out is None else out), (rule,)
+    tags = replaced(x, tag, tag if out is None else out)
+    return np.take(x.data, at, spot, mode='wrap'), tags, (rule,)        # positions are checked
 
 # %% ../../nbs/16_indexing.ipynb #dd0eac78
 @op('indexing', needs=AT_POSITIONS)
