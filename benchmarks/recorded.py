@@ -1,4 +1,5 @@
 """Training steps, as they are and recorded, beside torch's: forward, backward, AdamW (torch's is its fused one)."""
+import gc, tracemalloc
 import numpy as np
 import fucinalib as fl
 from fucinalib import nn, optim
@@ -104,22 +105,93 @@ def torch_gpt(torch, words, time, d, heads, layers):
     return GPT()
 
 
-def cases(torch):
-    rng = np.random.default_rng(0)
+TEXT = 65, 32, 64, 4, 2         # letters, length, width, heads, blocks of the GPT
+
+def steps(torch):
+    "(name, size, ours, its inputs, torch's or None, whether gradients are clipped): four small models."
+    rng, t = np.random.default_rng(0), torch and torch.nn
     whole = lambda high, *shape: rng.integers(0, high, shape)
-    rows, labels = normal(64, 10), whole(4, 64)
-    text, following = whole(65, 4, 32), whole(65, 4, 32)
-    sizes = 65, 32, 64, 4, 2
-    for name, size, ours, arrays, tags, theirs, clip in (
-        ('MLP', '64x10-256-128-4', mlp, (rows, labels), ('row feat', 'row'), lambda: torch_mlp(torch.nn), False),
-        ('char-GPT', '4x32 d64 2 layers', lambda: gpt(*sizes), (text, following), ('row seq', 'row seq'),
-         lambda: torch_gpt(torch, *sizes), True)):
-        given = [fl.Tensor(a, t) for a, t in zip(arrays, tags)]
-        rival = None
+    text = lambda n: (whole(65, n, 32), whole(65, n, 32))
+    return [
+        ('MLP', '64x10-256-128-4', mlp, (normal(64, 10), whole(4, 64)), 'row feat', lambda: torch_mlp(t), False),
+        ('char-GPT', '4x32 d64 2 layers', lambda: gpt(*TEXT), text(4), 'row seq',
+         lambda: torch_gpt(torch, *TEXT), True),
+        ('char-LSTM', '16x32 hidden 96', lambda: lstm(65, 32, 96), text(16), 'row seq',
+         lambda: torch_lstm(torch, 65, 32, 96), True),
+        ('small CNN', '32x28x28 16-32', cnn, (normal(32, 28, 28, 1), whole(10, 32)), 'row h w c',
+         lambda: torch_cnn(t), False)]
+
+
+def torch_inputs(torch, arrays):
+    "The same for torch; a picture with its channels in front."
+    first, labels = [torch.tensor(a) for a in arrays]
+    return (first.permute(0, 3, 1, 2).contiguous() if first.ndim == 4 else first), labels
+
+
+def compiled(torch, step, args):
+    "torch's step by torch.compile; None where that does not work on this machine."
+    try:
+        fast = torch.compile(step)
+        for _ in range(3): fast(*args)
+    except Exception: return None
+    return lambda: fast(*args)
+
+
+def cases(torch):
+    for name, size, ours, arrays, tags, theirs, clip in steps(torch):
+        given = [fl.Tensor(a, t) for a, t in zip(arrays, (tags, ' '.join(tags.split()[:arrays[1].ndim])))]
+        rival = fast = None
         if torch:
-            step = torchs(torch, theirs(), 4 if name == 'MLP' else 65, clip)
-            rival = lambda step=step, args=[torch.tensor(a) for a in arrays]: step(*args)
+            classes, args = {'MLP': 4, 'small CNN': 10}.get(name, 65), torch_inputs(torch, arrays)
+            step, other = [torchs(torch, theirs(), classes, clip) for _ in range(2)]
+            rival, fast = lambda f=step, args=args: f(*args), compiled(torch, other, args)
         plain, recorded = trained(ours(), 'class', clip), fl.record(trained(ours(), 'class', clip))
         for _ in range(5): recorded(*given)
         yield Case(f'{name} step', size, lambda f=plain, args=given: f(*args), None, rival)
         yield Case(f'{name} recorded', size, lambda f=recorded, args=given: f(*args), None, rival)
+        if fast: yield Case(f'{name} rec. : compile', size, lambda f=recorded, args=given: f(*args), None, fast)
+
+
+# ---- memory: python -m benchmarks.recorded
+
+def peak_of_ours(f):
+    "Bytes that a call takes at most, beyond what is there before it."
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        f()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally: tracemalloc.stop()
+
+
+def peak_of_torch(torch, f):
+    "The same of torch, from its allocator's own reports."
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as p: f()
+    events = [e for e in p.profiler.kineto_results.events() if e.name() == '[memory]']
+    now = np.cumsum([e.nbytes() for e in sorted(events, key=lambda e: e.start_ns())])
+    return int(now.max(initial=0))
+
+
+def memory(torch):
+    "(name, bytes of our step, recorded, its arena, torch's step) at its peak, beyond weights and optimizer."
+    for name, _, ours, arrays, tags, theirs, clip in steps(torch):
+        given = [fl.Tensor(a, t) for a, t in zip(arrays, (tags, ' '.join(tags.split()[:arrays[1].ndim])))]
+        plain, recorded = trained(ours(), 'class', clip), fl.record(trained(ours(), 'class', clip))
+        for _ in range(7): plain(*given), recorded(*given)
+        own = sum(room.nbytes for room, _ in recorded.plan.rooms.values() if room is not recorded.plan.arena)
+        classes, args = {'MLP': 4, 'small CNN': 10}.get(name, 65), torch_inputs(torch, arrays)
+        step = torchs(torch, theirs(), classes, clip)
+        for _ in range(3): step(*args)
+        yield (name, peak_of_ours(lambda: plain(*given)), peak_of_ours(lambda: recorded(*given)),
+               recorded.plan.bytes, own, peak_of_torch(torch, lambda: step(*args)))
+
+
+def main():
+    import torch
+    line = '{:<12} {:>12} {:>14} {:>12} {:>20} {:>12}'.format
+    print(line('bytes', 'eager', 'of a replay', 'arena', 'grads and inputs', 'torch'))
+    for name, *numbers in memory(torch): print(line(name, *[f'{n:,}' for n in numbers]))
+
+
+if __name__ == '__main__': main()

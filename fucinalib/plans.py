@@ -502,7 +502,8 @@ StepPlan.compile = compile
 def make_calls(entries):
     "Make calls one after another, without a warning of what is infinite."
     before = hushing.now
-    try: deque(starmap(operator.call, entries), 0)
+    try:
+        with threads.alone: deque(starmap(operator.call, entries), 0)      # as products do
     finally: unhush(before)
 
 # %% ../nbs/37_plans.ipynb #05006956

@@ -3,7 +3,7 @@ batches of small matrices."""
 from functools import lru_cache
 from math import prod
 import numpy as np
-from . import threads
+from . import dispatch, threads
 from .dispatch import kernel
 from .reductions import BLOCK, sum_last, sum_mid
 
@@ -41,9 +41,16 @@ def product(a, b, out=None):
         if not cuts or np.may_share_memory(a, b):       # of a matrix with itself BLAS makes one half
             return np.matmul(a, b, out=out)
         y = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype) if out is None else out
-        def make(i): p, q, r = cuts[i]; np.matmul(a[p], b[q], out=y[r])
-        threads.share(make, len(cuts))
+        if dispatch.tracer is None: in_panels(a, b, y)
+        else: dispatch.tracer(in_panels, [a, b], [y], ())       # one call: other threads do not tell
         return y
+
+
+def in_panels(a, b, y):
+    "y = a @ b, which threads share."
+    cuts = panels(a.shape, b.shape)
+    def make(i): p, q, r = cuts[i]; np.matmul(a[p], b[q], out=y[r])
+    threads.share(make, len(cuts))
 
 
 @lru_cache(4096)
