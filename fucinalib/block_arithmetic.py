@@ -12,7 +12,7 @@ import html as _html
 import numpy as np
 from .formats import codes, formats, halves, q1_0, q2_0, q4_0, q4_1, q4_k, q5_0, q5_1, q5_k
 from .formats import q6_k, q8_0, q8_1, q8_k, tq2_0
-from .kernels.contraction import product
+from .kernels.contraction import matrix_product
 from .kernels.dispatch import kernel, quiet
 
 # %% ../nbs/24b_block_arithmetic.ipynb #9d973497
@@ -257,14 +257,14 @@ def _unpacked_rows(f, w, k):
 def _tiled(f, w, x):
     "x @ w.T for blocks w (n, bytes of a row)."
     y = np.empty((len(x), len(w)), np.float32)
-    for at, tile in _unpacked_rows(f, w, x.shape[1]): y[:, at] = product(x, tile.T)
+    for at, tile in _unpacked_rows(f, w, x.shape[1]): y[:, at] = matrix_product(x, tile.T)
     return y
 
 # %% ../nbs/24b_block_arithmetic.ipynb #04b2223e
 def tiled_back(f, w, g, k):
     "g @ w for blocks w (n, bytes of a row): the gradient of x."
     y = np.zeros((len(g), k), np.float32)
-    for at, tile in _unpacked_rows(f, w, k): y += product(np.ascontiguousarray(g[:, at]), tile)
+    for at, tile in _unpacked_rows(f, w, k): y += matrix_product(np.ascontiguousarray(g[:, at]), tile)
     return y
 
 # %% ../nbs/24b_block_arithmetic.ipynb #4e0c4926
@@ -325,7 +325,7 @@ def _tiled_planes(code, scale, low, x):
     low = scale * np.float32(0) if low is None else low
     for i in range(0, len(code), step):
         rows = unpack_planes(*[a[i:i + step] for a in (code, scale, low)])
-        y[:, 4 * i:4 * (i + step)] = product(x, rows.T)
+        y[:, 4 * i:4 * (i + step)] = matrix_product(x, rows.T)
     return y
 
 def _packed_out(code, *rest): return [((len(rest[-3]), 4 * len(code)), np.float32)]

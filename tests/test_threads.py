@@ -294,7 +294,7 @@ def test_blas_has_its_threads_back():
         with kernels.alone, kernels.alone: assert get() == 1
         a, b = C(300, 300), C(300, 300, seed=1)
         with ThreadPoolExecutor(4) as pool: list(pool.map(lambda i: kernels.matmul(a, b), range(20)))
-        with pytest.raises(ValueError): kernels.contraction.product(C(300, 300), C(200, 300))
+        with pytest.raises(ValueError): kernels.contraction.matrix_product(C(300, 300), C(200, 300))
         assert get() == 3
     finally: set(before)
 

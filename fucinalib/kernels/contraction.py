@@ -23,16 +23,16 @@ def matmul(a, b, out=None):
     thin = rows == 1 or cols == 1
     if n <= 2 * PART or a.dtype != np.float32 or not thin and rows * cols >= THIN:
         if a.size * cols <= (ALONE_THIN if thin else ALONE): return np.matmul(a, b, out=out)
-        return product(a, b, out)
+        return matrix_product(a, b, out)
     part = PART * LANES if rows == cols == 1 else PART
-    if n <= 2 * part: return product(a, b, out)
+    if n <= 2 * part: return matrix_product(a, b, out)
     with threads.alone: y = by_parts(a, b, part)
     if out is None: return y.astype(a.dtype, copy=False)
     out[...] = y
     return out
 
 
-def product(a, b, out=None):
+def matrix_product(a, b, out=None):
     """np.matmul, each call of BLAS on one thread. Large products are made in panels, which threads share. Sizes alone
     say how they are cut, and so results do not depend on the number of threads."""
     if threads.blas() is None: return np.matmul(a, b, out=out)

@@ -4,6 +4,7 @@
 `sum`, `max` and `min` below bring any array and any axes into that form. A sum is added up in blocks, so that its
 error does not grow with its length, and never in an order that depends on the number of threads.
 """
+from functools import lru_cache
 from math import prod
 import builtins
 import numpy as np
@@ -84,22 +85,35 @@ def sum_columns(x):
     return sum_mid(np.concatenate([head, x[0, full:]])[None])
 
 
+@lru_cache(4096)
+def way(shape, strides, axes):
+    """How an array is reduced: the order of its axes in memory; (outer, n, inner) of each run of `axes` and the shape
+    after it, the innermost first; the order of what is left."""
+    order = tuple(sorted(range(len(shape)), key=lambda i: -abs(strides[i])))
+    place = {axis: i for i, axis in enumerate(order)}
+    now, steps = tuple([shape[i] for i in order]), []
+    for lo, hi in reversed(runs(sorted(place[i] for i in axes))):
+        steps.append(((prod(now[:lo]), prod(now[lo:hi]), prod(now[hi:])), now[:lo] + now[hi:]))
+        now = now[:lo] + now[hi:]
+    kept = [place[i] for i in range(len(shape)) if i not in axes]
+    rank = sorted(kept)
+    return order, steps, tuple([rank.index(i) for i in kept])
+
+
 def reduce(x, axes, last, mid):
     "`last` or `mid` along one run of axes after another, the innermost first."
-    x, axes, kept = in_memory_order(x, axes)
-    for lo, hi in reversed(runs(axes)):
-        left, right = x.shape[:lo], x.shape[hi:]
-        outer, n, inner = prod(left), prod(x.shape[lo:hi]), prod(right)
-        x = (last(x.reshape(outer, n)) if inner == 1 else mid(x.reshape(outer, n, inner))).reshape(left + right)
-    rank = sorted(kept)
-    return x.transpose([rank.index(i) for i in kept])
+    order, steps, turn = way(x.shape, x.strides, tuple(axes))
+    x = x.transpose(order)
+    for three, left in steps:
+        x = (last(x.reshape(three[:2])) if three[2] == 1 else mid(x.reshape(three))).reshape(left)
+    return x.transpose(turn)
 
 
 def sum(x, axes):
     "Sum over the axes (a tuple of positions); whole numbers and truth values in int64, f16 in f32."
     if x.dtype.kind in 'iub': return np.asarray(np.add.reduce(x, axis=tuple(axes), dtype=np.int64))
     if x.dtype.itemsize == 2: x = x.astype(np.float32)
-    if not sum_last.kernel.pays(x.size) and prod([x.shape[i] for i in axes]) <= BLOCK:
+    if not sum_last.kernel.pays(x.size) and (x.size <= BLOCK or prod([x.shape[i] for i in axes]) <= BLOCK):
         return np.asarray(np.add.reduce(x, axis=tuple(axes)))
     return reduce(x, axes, sum_last, sum_columns)
 

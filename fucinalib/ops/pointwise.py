@@ -7,6 +7,7 @@ __all__ = ['maximum', 'minimum', 'same', 'pair', 'folder', 'fold_back', 'as_numb
            'div', 'chosen', 'pow', 'lift', 'assigned', 'add_', 'mul_', 'last_axis_vector', 'bias_add', 'bias_add_']
 
 # %% ../../nbs/10_pointwise.ipynb #f7ed8946
+from functools import lru_cache
 import numpy as np
 from .. import kernels
 from ..autograd import F32, op, registry
@@ -16,7 +17,7 @@ from ..errors import DTypeError, OptionError, ShapeMismatch
 from ..errors import UnsupportedGradient, UnsupportedView
 from ..errors import did_you_mean, fault, titled
 from ..incoming import refuse_complex
-from ..tags import align, axis_of, meeting
+from ..tags import align, axis_of, meeting, union
 from ..tensor import Tensor, patch, wrap
 
 # %% ../../nbs/10_pointwise.ipynb #ca2729f8
@@ -40,10 +41,19 @@ def _check_types(x, other, names):
 # %% ../../nbs/10_pointwise.ipynb #654d7c0d
 def _line_up(x, other, names):
     "What `pair` gives for two operands that do not match as they are."
-    a, b, tags = x.data, other.data, meeting(x, other, names)
-    p, q = align(a, x.tags, tags), align(b, other.tags, tags)
-    shape = np.broadcast_shapes(p.shape, q.shape)
-    return p, q, tags, folder(x.tags, a.shape, tags, shape), folder(other.tags, b.shape, tags, shape)
+    a, b, p, q = x.data, other.data, x.tags, other.tags
+    tags, *back = _ways_back(p, a.shape, q, b.shape) or meeting(x, other, names)     # which raises
+    return align(a, p, tags), align(b, q, tags), tags, *back
+
+@lru_cache(4096)
+def _ways_back(p, m, q, n):
+    "For tags p, sizes m and tags q, sizes n: the result's tags, two folders. None for a clash."
+    sizes = dict(zip(p, m))
+    for t, k in zip(q, n):
+        if 1 != sizes.get(t, k) != k != 1: return None
+        if sizes.get(t, 1) == 1: sizes[t] = k
+    tags, shape = union(p, q), tuple([sizes[t] for t in union(p, q)])
+    return tags, folder(p, m, tags, shape), folder(q, n, tags, shape)
 
 # %% ../../nbs/10_pointwise.ipynb #07bda379
 def folder(own, size, tags, shape):
@@ -56,11 +66,17 @@ def folder(own, size, tags, shape):
 def fold_back(g, tags, own, size):
     """Sum `g` over the axes the operand lacked or had at size 1, then put the rest into the
     operand's order."""
-    have = dict(zip(own, size))
-    over = tuple([i for i, (t, n) in enumerate(zip(tags, g.shape)) if t not in have or have[t] != n])
+    over, turn = _fold(tags, g.shape, own, size)
     if over: g = kernels.sum(g, over)
+    return g.transpose(turn).reshape(size)
+
+@lru_cache(4096)
+def _fold(tags, shape, own, size):
+    "Positions to sum over, and the order of the rest."
+    have = dict(zip(own, size))
+    over = tuple([i for i, (t, n) in enumerate(zip(tags, shape)) if have.get(t) != n])
     left = [t for i, t in enumerate(tags) if i not in over]
-    return g.transpose([left.index(t) for t in own if t in left]).reshape(size)
+    return over, tuple([left.index(t) for t in own if t in left])
 
 # %% ../../nbs/10_pointwise.ipynb #d35afddd
 def as_number(value, x):
