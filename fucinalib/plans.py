@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['LINKS', 'LONG', 'LEAST', 'LINE', 'BY_NAME', 'BOX', 'STYLE', 'Run', 'take', 'same_value', 'difference',
            'StepPlan', 'kept', 'returned', 'drop_dead', 'spans_of', 'is_all_of', 'merge_copies', 'lift_constants',
-           'draws', 'move_early', 'move_late', 'link_of', 'in_line', 'flat_of', 'joint', 'fuse', 'find_spans',
-           'give_places', 'read_in_time', 'allocate', 'array_of', 'entry_of', 'compile', 'make_calls', 'replay',
-           'load', 'draw_seeds', 'carry_out', 'renew', 'give', 'Timeline']
+           'draws', 'move_early', 'move_late', 'link_of', 'lies_in_line', 'flat_of', 'joint', 'join_neighbours',
+           'find_spans', 'give_places', 'read_in_time', 'allocate', 'array_of', 'entry_of', 'compile', 'make_calls',
+           'replay', 'load', 'draw_seeds', 'carry_out', 'renew', 'give', 'Timeline']
 
 # %% ../nbs/37_plans.ipynb #f08e4f98
 import operator, sys
@@ -80,7 +80,6 @@ def _refuse_leaks(run):
         for a, b in zip(run.given, run.inputs): np.copyto(a, b)
         t.refuse('it changes one of its arguments')
 
-# %% ../nbs/37_plans.ipynb #0dac23d4
 def _drawn_constants(returned):
     "How often the graphs of what is returned hold a tensor, by its id."
     todo, seen, found = [v.node for v in parts_in(returned) if isinstance(v, Tensor)], set(), Counter()
@@ -147,7 +146,7 @@ class StepPlan:
         self.tensors, self.seeds = [*run.trace.tensors.values()], ()
         self.drop_dead(), self.merge_copies(), self.lift_constants()
         self.move_early(), self.move_late()
-        if join: self.fuse()
+        if join: self.join_neighbours()
         self.find_spans(), self.give_places(reuse), self.allocate()
 
 # %% ../nbs/37_plans.ipynb #17d44c14
@@ -293,13 +292,12 @@ def link_of(plan, c, doubles):
     elif not c.kw and c.f in doubles: name, (*args, y) = doubles[c.f].partition('_row')[0], c.args
     else: return None
     name = LONG.get(name.removesuffix('_scalar'), name.removesuffix('_scalar'))
-    own = type(y) is Ref and plan.buffers[y.buffer].kind == 'made' and in_line(y) and prod(y[2])
+    own = type(y) is Ref and plan.buffers[y.buffer].kind == 'made' and lies_in_line(y) and prod(y[2])
     return (name, args, y) if own and name in LINKS else None
 
-# %% ../nbs/37_plans.ipynb #88b0cf7e
 LEAST = 1 << 11     # numbers of an array from which on a chain is faster than calls
 
-def in_line(r):
+def lies_in_line(r):
     "Whether a Ref means numbers of f32 that lie one after the other."
     steps = [prod(r[2][i + 1:]) * 4 for i in range(len(r[2]))]
     return r[4] == np.float32 and all(n == 1 or s == t for n, s, t in zip(r[2], r[3], steps))
@@ -308,7 +306,7 @@ def in_line(r):
 def flat_of(plan, v, y):
     "An operand of the result `y` along one axis; None if it is repeated in another way."
     if type(v) in (int, float, np.float32): return np.full(1, v, 'f4')
-    if type(v) is not Ref or not in_line(v): return None
+    if type(v) is not Ref or not lies_in_line(v): return None
     shape = v[2]
     while shape and shape[0] == 1: shape = shape[1:]
     if y[2][len(y[2]) - len(shape):] != shape and prod(shape) != prod(y[2]): return None
@@ -328,7 +326,7 @@ def joint(plan, link, before, spans, i):
     return None
 
 # %% ../nbs/37_plans.ipynb #fb89a070
-def fuse(plan):
+def join_neighbours(plan):
     "One call for neighbours that are functions of single numbers, where the backend has chains."
     known, spans, lasting = discovery.active(), spans_of(plan.calls), plan.kept | plan.returned
     doubles, calls, chain = {f: name for name, f in known.items()}, [], []
@@ -342,7 +340,7 @@ def fuse(plan):
         chain.append((c, part)) if part else calls.append(c)
     if 'chain' in known: plan.calls = calls + _as_calls(chain)
 
-StepPlan.fuse = fuse
+StepPlan.join_neighbours = join_neighbours
 
 # %% ../nbs/37_plans.ipynb #e9515bfd
 def _as_calls(chain):
@@ -421,7 +419,6 @@ def _find_heir(plan, c, i):
         if lasts and alike and all(s == r for s in c.reads if s.buffer == r.buffer): return r.buffer
     return None
 
-# %% ../nbs/37_plans.ipynb #8ff24d1a
 def read_in_time(c):
     "The operands of which each number is read before the number in its place is written."
     if type(c.f) is np.ufunc and not c.f.signature: return c.reads
@@ -473,7 +470,6 @@ def entry_of(plan, c):
     if type(out) is tuple and len(out) == 1: kw['out'] = out[0]
     return (partial(c.f, **kw) if kw else c.f), *args
 
-# %% ../nbs/37_plans.ipynb #2c0087d0
 def _piece(f, args, kw):
     "What is carried out as it is: by a function that keeps what it found, where there is one."
     return (f.again(*args, **kw), (), {}) if hasattr(f, 'again') else (f, args, kw)

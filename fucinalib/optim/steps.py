@@ -162,7 +162,6 @@ def all_due(self): return [plan for lane in self.lanes if (plan := due(lane))[1]
 
 Optimizer.step = step
 
-# %% ../../nbs/31_optimizers.ipynb #f1dd53e8
 def move_all(self, plans):
     "Move what is due."
     door = f'{type(self).__name__}.step'
@@ -373,7 +372,6 @@ def _known_way(word):
     if word in ('refuse', 'skip'): return word
     raise fault(OptionError, f'has nonfinite = {word!r}', help="nonfinite='skip'")
 
-# %% ../../nbs/31_optimizers.ipynb #f800aa41
 def clip_all(every, max_norm, nonfinite):
     "Scale the gradients in ((name, parameter), gradient) if they are longer than max_norm together."
     norm = length_of([g for _, g in every])
@@ -393,7 +391,6 @@ def nodes_of(params):
 
 def with_gradients(nodes): return [(named, n.grad) for n, named in nodes if n.grad is not None]
 
-# %% ../../nbs/31_optimizers.ipynb #b2905142
 def _clip_again(params, max_norm, nonfinite='refuse'):
     "The clipping of a plan: the same parameters, and what gradients they have now."
     nodes = nodes_of(params)
