@@ -20,7 +20,7 @@ from ..tags import MAX_RANK, align, axis_of, replaced
 from ..tensor import Tensor
 
 # %% ../../nbs/23a_convolution.ipynb #7ec89725
-PIECE = 1 << 19     # numbers of a matrix of windows that exist at a time
+PIECE = 1 << 20     # numbers of a matrix of windows that exist at a time
 
 def pieces(n, rows, width, most):
     "n images with rows of `width` numbers in pieces of at most `most`: from image, to, from row, to."
@@ -119,7 +119,7 @@ def _windows_by_group(x, c, groups, geometry):
     "The windows of images in pieces: where, and (images, groups, windows, taps c/groups)."
     (kh, kw), (oh, ow), each = geometry[:2], geometry[-2:], c // groups
     x = _group_first(x, c, groups)
-    for i, j, top, end in pieces(len(x), oh, ow * kh * kw * c, PIECE // 2):
+    for i, j, top, end in pieces(len(x), oh, ow * kh * kw * c, PIECE):
         images = x[i:j].reshape(-1, *x.shape[2:])
         seen = _windows_in((0, len(images), top, end), images, each, geometry)
         yield (i, j, top, end), seen.reshape(j - i, groups, -1, kh * kw * each)

@@ -25,7 +25,7 @@ from ..tensor import Tensor, wrap
 
 # %% ../../nbs/23b_images.ipynb #5e5dd165
 LEAST = 32          # channels in and out from which tiles pay
-PLANES = 1 << 19    # numbers in the planes of tiles that exist at a time
+PLANES = 1 << 20    # numbers in the planes of tiles that exist at a time
 
 def _goes_by_tiles(x, c, outs, geometry):
     "Whether a convolution goes by tiles; sizes alone decide, so a prepared weight gives the same bits."
