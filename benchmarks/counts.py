@@ -56,7 +56,7 @@ def executed(times):
     one = dict.fromkeys(('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS'), '1')
     with tempfile.TemporaryDirectory() as tmp:
         out = f'{tmp}/callgrind.out'
-        subprocess.run(['valgrind', '-q', '--tool=callgrind', f'--callgrind-out-file={out}', sys.executable, '-c',
+        subprocess.run(['valgrind', '-q', '--tool=callgrind', f'--callgrind-out-file={out}', sys.executable, '-P', '-c',
                         f'from benchmarks import counts; counts.work({times})'], check=True, cwd=ROOT,
                        env={**os.environ, **one, 'PYTHONPATH': f'{PLACE}{os.pathsep}{ROOT}'})
         said = subprocess.run(['callgrind_annotate', '--threshold=100', out],

@@ -171,7 +171,7 @@ def aligned(n):
     skip = -a.ctypes.data % 64 // a.itemsize
     return a[skip:skip + n]
 
-def parts(kernel, q, k, sizes, goes):
+def portions(kernel, q, k, sizes, goes):
     "Slices of the batch whose memory to work in a thread may keep."
     one = 4 * sum(n * m + 15 for n, m in sizes(q[:1], k[:1]))
     step = max(1, KEPT // one) if goes and q.dtype == np.float32 and not dispatch.tracer else len(q)
@@ -189,7 +189,7 @@ def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
     lse = np.empty(q.shape[:3], q.dtype)
     goes = goes_compiled(attend_.kernel, q, q.size, hidden)
     run = attend_.kernel.run if goes else attend_.kernel.twin
-    for i, work in parts(attend_.kernel, q, k, sizes, goes):
+    for i, work in portions(attend_.kernel, q, k, sizes, goes):
         run(out[i], lse[i], q[i], k[i], v[i], owner, float(scale), lo, hi, bias, *work)
     return out, lse
 
@@ -199,6 +199,6 @@ def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     size = q.size if max(q.shape[1], k.shape[1]) > SHORT else 0     # of a part of a tile most is padding
     goes = goes_compiled(attend_back_.kernel, q, size, hidden)
     run = attend_back_.kernel.run if goes else attend_back_.kernel.twin
-    for i, work in parts(attend_back_.kernel, q, k, sizes_back, goes):
+    for i, work in portions(attend_back_.kernel, q, k, sizes_back, goes):
         run(gq[i], gk[i], gv[i], q[i], k[i], v[i], owner, float(scale), lo, hi, gy[i], lse[i], delta[i], *work)
     return gq, gk, gv
