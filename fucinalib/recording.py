@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['MOST', 'Beside', 'around_piece', 'memory_around', 'expect', 'compare', 'follow', 'compare_results',
            'Case', 'holds', 'surprised', 'begin', 'meet', 'Recorded', 'call', 'run', 'look_around', 'find_case',
-           'other_case', 'replay_case', 'learn', 'check', 'record']
+           'other_case', 'new_case', 'replay_case', 'learn', 'check', 'record']
 
 # %% ../nbs/37a_recorded_steps.ipynb #dadf0e38
 from functools import update_wrapper
@@ -174,7 +174,7 @@ class Recorded:
         update_wrapper(self, step, updated=())
         self.step, self.cases, self.sees = step, {}, None
         self.runs = self.replays = self.looks = 0
-        self.lock, self.case = Lock(), Case()       # of the arena; the last one
+        self.lock, self.last = Lock(), (None, None, Case())     # of the arena; signs, state, Case
 
     def __get__(self, owner, kind=None): return self if owner is None else MethodType(self, owner)
 
@@ -201,7 +201,7 @@ Recorded.__call__, Recorded.run = call, run
 def look_around(self):
     "See anew what the step can see."
     self.sees, self.cases, self.looks = Surroundings(self.step), {}, self.looks + 1
-    self.signs = None
+    self.last = None, None, Case()
 
 Recorded.look_around = look_around
 
@@ -213,21 +213,25 @@ def find_case(self, args, kw):
     grads = [x.node is None or x.node.grad is None for x in self.sees.leaves]
     around = bool(mode.grad), current_backend(), get_num_threads()
     signs = *map(sign, parts_in((args, kw))), *kw, *around, *grads
-    if signs != self.signs or not self.state.same(self.sees.places): self.case = self.other_case(signs)
-    return self.case
+    before, state, case = self.last         # whole, whatever another thread does
+    return case if signs == before and state.same(self.sees.places) else self.other_case(signs)
 
 # %% ../nbs/37a_recorded_steps.ipynb #08ee9c64
 def other_case(self, signs):
     "Another Case than the last, perhaps a new one."
-    self.signs, self.state = signs, State(self.sees.places)
-    key = *signs, *self.sees.state()
-    if key in self.cases: return self.cases[key]
+    state, key = State(self.sees.places), (*signs, *self.sees.state())
+    case = self.cases.get(key) or self.new_case(key)
+    self.last = signs, state, case
+    return case
+
+def new_case(self, key):
+    "A Case for what was not met before."
     case = self.cases[key] = Case()
     if len(self.cases) > MOST: case.why = 'arguments, or numbers that it sees, keep changing'
     if self.looks > MOST: case.why = 'objects that it sees keep changing: give them as arguments'
     return case
 
-Recorded.find_case, Recorded.other_case = find_case, other_case
+Recorded.find_case, Recorded.other_case, Recorded.new_case = find_case, other_case, new_case
 Recorded.__deepcopy__ = lambda self, memo: self
 
 # %% ../nbs/37a_recorded_steps.ipynb #b6531eb8
@@ -272,11 +276,13 @@ def check(self, case, given, args, kw):
 Recorded.learn, Recorded.check = learn, check
 
 # %% ../nbs/37a_recorded_steps.ipynb #fa8f8caf
-def _plan(self): return self.case.plan if self.runs > 1 and self.case.ready else None
+def _plan(self):
+    case = self.last[2]
+    return case.plan if self.runs > 1 and case.ready else None
 
 def _why(self):
     "Why the step ran the last time, and no plan in its place; None if one did, or will."
-    return self.case.why if self.runs > 1 else None
+    return self.last[2].why if self.runs > 1 else None
 
 Recorded.plan, Recorded.why = property(_plan), property(_why, doc=_why.__doc__)
 

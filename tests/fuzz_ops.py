@@ -10,6 +10,7 @@ from functools import reduce
 from math import inf, nan, prod
 import numpy as np
 import fucinalib as fl
+from fucinalib.sides import astray
 from parity import F, torch as T
 
 NUMBERS = -2., -1.5, -.5, 0., .25, .5, 1., 2., 3.      # every number type holds them
@@ -1192,7 +1193,9 @@ row('attention', attend, attended, 'f', 1.5, call=lambda q, *a,
 
 # windows
 
-def image(r, x): return r.ndim(x) >= 3 and prod(r.shape(x)) <= r.most // 2
+def image(r, x):
+    "Whether x may be a picture: large enough, not too large, and not by its names something else."
+    return r.ndim(x) >= 3 and prod(r.shape(x)) <= r.most // 2 and not astray(tuple(r.tags(x)[-3:]))
 def batch(t): return t.reshape(-1, *t.shape[-3:]).movedim(-1, 1)
 def unbatch(y, lead): return y.movedim(1, -1).reshape(*lead, *y.shape[2:], y.shape[1])
 

@@ -1,5 +1,6 @@
 """A recorded step: the bits of an ordinary one, or the reason why it runs as ever."""
 import gc, threading, tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -836,6 +837,30 @@ def test_two_threads_at_one_step():
     for t in threads: t.start()
     for t in threads: t.join()
     assert not wrong
+
+
+def test_two_threads_with_inputs_of_two_sizes():
+    "Each has the plan of its own arguments, whatever the other does between looking and replaying."
+    step, wrong = record(lambda x: x * 2.), []
+    given = [fl.Tensor(np.ones((rows, 4), 'f4'), 'row col') for rows in (1, 3)]
+    for x in given * 4: step(x)
+    def work(x): wrong.extend(y.shape for _ in range(500) if (y := step(x)).shape != x.shape)
+    with ThreadPoolExecutor(2) as pool: list(pool.map(work, given))
+    assert not wrong
+
+
+SCALE = 2.
+
+def test_a_number_that_becomes_an_array_is_met_every_time(monkeypatch):
+    "What the first call after the change says is what all say: no plan of before is replayed."
+    step, x = record(lambda x: x * SCALE), fl.Tensor(np.ones(4, 'f4'), 'd')
+    for _ in range(4): step(x)
+    monkeypatch.setitem(globals(), 'SCALE', np.array([1, 2]))
+    said = []
+    for _ in range(3):
+        with pytest.raises(Exception) as e: step(x)
+        said.append(type(e.value))
+    assert len(set(said)) == 1
 
 
 @pytest.mark.parametrize('what', ['layer', 'weight', 'item', 'function', 'variable'])

@@ -288,15 +288,38 @@ def test_panels_are_the_product(a, b, dtype):
 def test_blas_has_its_threads_back():
     "After products of several threads at once, and after one that failed, blocks inside one another too."
     get, set = threads.blas()
-    before = get()
+    before, ours = get(), fl.get_num_threads()
     try:
         set(3)
         with kernels.alone, kernels.alone: assert get() == 1
+        with kernels.alone:
+            fl.set_num_threads(2)
+            assert get() == 1
+        assert get() == 2
+        set(3)
         a, b = C(300, 300), C(300, 300, seed=1)
         with ThreadPoolExecutor(4) as pool: list(pool.map(lambda i: kernels.matmul(a, b), range(20)))
         with pytest.raises(ValueError): kernels.contraction.matrix_product(C(300, 300), C(200, 300))
         assert get() == 3
-    finally: set(before)
+    finally:
+        fl.set_num_threads(ours)
+        set(before)
+
+
+@pytest.mark.skipif(threads.blas() is None or not hasattr(os, 'fork'), reason='no fork here, or another library')
+def test_a_child_that_leaves_a_block_has_its_threads_back():
+    code = '''if 1:
+        from fucinalib import kernels
+        from fucinalib.kernels import threads
+        import os
+        get, set = threads.blas()
+        set(2)
+        with kernels.alone: pid = os.fork()
+        with kernels.alone: ok = get() == 1
+        if pid == 0: os._exit(not (ok and get() == 2))
+        print(os.waitpid(pid, 0)[1])
+    '''
+    assert fresh(code)[0] == '0'
 
 
 def test_work_is_shared_and_faults_arrive():

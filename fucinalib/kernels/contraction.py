@@ -61,8 +61,8 @@ def panels(a, b):
     most, thin = max(rows, cols), rows == 1 or cols == 1
     parts = min(MOST, prod(many) * rows * n * cols // (PANEL // 4 if thin else PANEL))
     if others:
-        if many != others: return ()
-        step = -(-many[0] // max(parts, 1))
+        if many != others or parts < 2: return ()
+        step = -(-many[0] // parts)
         pieces = [(slice(lo, lo + step),) for lo in range(0, many[0], step)]
         return [(p, p, p) for p in pieces] if len(pieces) > 1 else ()
     parts = max(1, min(parts, most // 64 if thin else max(2, most // WIDE)))

@@ -45,6 +45,7 @@ def set_num_threads(n):
     from threadpoolctl import threadpool_limits
     _wanted = n
     threadpool_limits(n)
+    alone.wish(n)
     _local.n = None             # OpenMP may load later; the next kernel tells it
 
 
@@ -108,6 +109,17 @@ class Alone(ContextDecorator):
     20; and what stands at the edge of a thread's part is computed by another loop, with other roundings."""
     def __init__(self): self.lock, self.inside, self.before = threading.Lock(), 0, 1
 
+    def wish(self, n):
+        "BLAS shall have n threads outside of blocks."
+        if (calls := blas()) is None: return
+        with self.lock:
+            if self.inside: self.before = n
+            calls[1](1 if self.inside else n)
+
+    def after_fork(self):
+        "A child has this thread alone; whether it is inside a block is its own affair, the lock another's."
+        self.lock = threading.Lock()
+
     def __enter__(self):
         if (calls := blas()) is None: return
         with self.lock:
@@ -138,12 +150,13 @@ def share(work, parts):
     def run():
         while (i := take()) < parts: work(i)
     helpers = min(get_num_threads(), parts) - 1
-    try: others = [pool(helpers).submit(copy_context().run, run) for _ in range(helpers)]
-    except RuntimeError: others = []        # Python is about to end
-    try: run()
-    finally:
-        for other in others:
-            if not other.cancel(): other.result()
+    others = []
+    try:
+        try: others += (pool(helpers).submit(copy_context().run, run) for _ in range(helpers))
+        except RuntimeError: pass           # Python is about to end, or gives no more threads
+        run()
+    finally: faults = [other.exception() for other in others if not other.cancel()]
+    for found in filter(None, faults): raise found
 
 
 def stranded():
@@ -157,7 +170,7 @@ def stranded():
 def _after_fork():
     global _stranded
     _stranded = _used
-    alone.__init__()
+    alone.after_fork()
     pool.cache_clear()
 
 if hasattr(os, 'register_at_fork'): os.register_at_fork(after_in_child=_after_fork)
