@@ -123,9 +123,8 @@ class Alone(ContextDecorator):
     def __enter__(self):
         if (calls := blas()) is None: return
         with self.lock:
-            if not self.inside:
-                self.before = calls[0]()
-                if self.before != 1: calls[1](1)
+            if not self.inside: self.before = calls[0]()
+            if calls[0]() != 1: calls[1](1)     # each time: somebody else may have set it meanwhile
             self.inside += 1
 
     def __exit__(self, *exc):

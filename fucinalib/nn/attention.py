@@ -227,7 +227,8 @@ class DecoderBlock(TransformerBlock):
                  **block,     # options of TransformerBlock
                 ):
         super().__init__(embed, heads, hidden, seed=seed, **block)
-        how = {k: block[k] for k in ('kv_heads', 'd', 'bias', 'out_bias', 'over', 'dtype') if k in block}
+        how = {k: block[k] for k in ('kv_heads', 'd', 'bias', 'out_bias', 'over', 'dtype')
+               if k in block}
         how |= dict(memory=memory or embed, seed=derived(seed, 'cross'))
         self.cross = MultiHeadAttention(embed, heads, **how)
         self.norm3, self.drop3 = deepcopy(self.norm1), Dropout(self.drop1.p)
