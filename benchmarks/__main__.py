@@ -45,9 +45,8 @@ def arguments():
     return given
 
 
-def wanted(given):
+def wanted(given, torch):
     "Family and case of everything that was asked for; a family is made when its turn comes."
-    torch = rival(given.threads)
     again = history.worst(history.last()['cases'], given.worst) if given.worst else []
     only = {(r.family, r.op, r.size) for r in again}
     for family in given.families or FAMILIES:
@@ -70,12 +69,11 @@ def versions(torch):
     return {**found, 'torch': torch.__version__} if torch else found
 
 
-def run(given):
+def run(given, torch):
     "Time what was asked for, a line as each is ready; returns the rows."
     rows = []
-    for family, case in wanted(given):
-        ours, numpy, torch, parts = harness.compare(case, given.rounds)
-        rows.append(history.Row(family, case.op, str(case.size), ours, numpy, torch, parts))
+    for family, case in wanted(given, torch):
+        rows.append(history.Row(family, case.op, str(case.size), *harness.compare(case, given.rounds)))
         if not given.worst: show(rows[-1])
     return rows
 
@@ -106,7 +104,7 @@ def main():
           f'torch {torch.__version__ if torch else "is not installed"}')
     print('numpy, torch: how many times longer they take\n')
     if not given.worst: line('', 'size', 'ours', 'numpy', 'torch', '')
-    rows = run(given)
+    rows = run(given, torch)
     if rows: summary(rows, given.worst or 10)
     whole = not (given.families or given.op or given.worst)
     if whole and torch:

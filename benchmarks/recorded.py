@@ -108,19 +108,23 @@ def torch_gpt(torch, words, time, d, heads, layers):
 TEXT = 65, 32, 64, 4, 2         # letters, length, width, heads, blocks of the GPT
 
 def steps(torch):
-    "(name, size, ours, its inputs, torch's or None, whether gradients are clipped): four small models."
+    "(name, size, ours, inputs as arrays, their axes, classes, torch's, whether gradients are clipped) of four models."
     rng, t = np.random.default_rng(0), torch and torch.nn
     whole = lambda high, *shape: rng.integers(0, high, shape)
     text = lambda n: (whole(65, n, 32), whole(65, n, 32))
     return [
-        ('MLP', '64x10-256-128-4', mlp, (normal(64, 10), whole(4, 64)), 'row feat', lambda: torch_mlp(t), False),
-        ('char-GPT', '4x32 d64 2 layers', lambda: gpt(*TEXT), text(4), 'row seq',
+        ('MLP', '64x10-256-128-4', mlp, (normal(64, 10), whole(4, 64)), 'row feat', 4, lambda: torch_mlp(t), False),
+        ('char-GPT', '4x32 d64 2 layers', lambda: gpt(*TEXT), text(4), 'row seq', 65,
          lambda: torch_gpt(torch, *TEXT), True),
-        ('char-LSTM', '16x32 hidden 96', lambda: lstm(65, 32, 96), text(16), 'row seq',
+        ('char-LSTM', '16x32 hidden 96', lambda: lstm(65, 32, 96), text(16), 'row seq', 65,
          lambda: torch_lstm(torch, 65, 32, 96), True),
-        ('small CNN', '32x28x28 16-32', cnn, (normal(32, 28, 28, 1), whole(10, 32)), 'row h w c',
+        ('small CNN', '32x28x28 16-32', cnn, (normal(32, 28, 28, 1), whole(10, 32)), 'row h w c', 10,
          lambda: torch_cnn(t), False)]
 
+
+def inputs(arrays, tags):
+    "Inputs and labels, which have the first of the axes."
+    return [fl.Tensor(a, t) for a, t in zip(arrays, (tags, ' '.join(tags.split()[:arrays[1].ndim])))]
 
 def torch_inputs(torch, arrays):
     "The same for torch; a picture with its channels in front."
@@ -138,11 +142,11 @@ def compiled(torch, step, args):
 
 
 def cases(torch):
-    for name, size, ours, arrays, tags, theirs, clip in steps(torch):
-        given = [fl.Tensor(a, t) for a, t in zip(arrays, (tags, ' '.join(tags.split()[:arrays[1].ndim])))]
+    for name, size, ours, arrays, tags, classes, theirs, clip in steps(torch):
+        given = inputs(arrays, tags)
         rival = fast = None
         if torch:
-            classes, args = {'MLP': 4, 'small CNN': 10}.get(name, 65), torch_inputs(torch, arrays)
+            args = torch_inputs(torch, arrays)
             step, other = [torchs(torch, theirs(), classes, clip) for _ in range(2)]
             rival, fast = lambda f=step, args=args: f(*args), compiled(torch, other, args)
         plain, recorded = trained(ours(), 'class', clip), fl.record(trained(ours(), 'class', clip))
@@ -175,12 +179,12 @@ def peak_of_torch(torch, f):
 
 def memory(torch):
     "(name, bytes of our step, recorded, its arena, torch's step) at its peak, beyond weights and optimizer."
-    for name, _, ours, arrays, tags, theirs, clip in steps(torch):
-        given = [fl.Tensor(a, t) for a, t in zip(arrays, (tags, ' '.join(tags.split()[:arrays[1].ndim])))]
+    for name, _, ours, arrays, tags, classes, theirs, clip in steps(torch):
+        given = inputs(arrays, tags)
         plain, recorded = trained(ours(), 'class', clip), fl.record(trained(ours(), 'class', clip))
         for _ in range(7): plain(*given), recorded(*given)
         own = sum(room.nbytes for room, _ in recorded.plan.rooms.values() if room is not recorded.plan.arena)
-        classes, args = {'MLP': 4, 'small CNN': 10}.get(name, 65), torch_inputs(torch, arrays)
+        args = torch_inputs(torch, arrays)
         step = torchs(torch, theirs(), classes, clip)
         for _ in range(3): step(*args)
         yield (name, peak_of_ours(lambda: plain(*given)), peak_of_ours(lambda: recorded(*given)),

@@ -8,10 +8,6 @@ ONE = np.float32(1)
 TWO = np.float32(2)
 
 
-def minus_abs(x, y):
-    for i in range(x.shape[0]):
-        y[i] = -np.abs(x[i])
-
 def minus_twice_abs(x, y):
     for i in range(x.shape[0]):
         y[i] = -TWO * np.abs(x[i])

@@ -1,7 +1,8 @@
 """One step of an LSTM between two products: rows of the batch one after the other, each first the exponentials, then
 what is made of them. A row is so short that its numbers stay in cache all the time."""
 import numpy as np
-from ._curves import minus_abs, minus_twice_abs, sigmoid_of, tanh_of
+from ._curves import minus_twice_abs, sigmoid_of, tanh_of
+from ._loops import _minus_abs
 
 ONE = np.float32(1)
 
@@ -26,7 +27,7 @@ def lstm_gates_(u, a, curved, states, z, t):
     #omp parallel for firstprivate(m, t) if(size > 32768)
     for r in range(u.shape[0]):
         _add(z[t, r], u[r])
-        minus_abs(u[r], a[t, r])
+        _minus_abs(u[r], a[t, r])
         minus_twice_abs(u[r, 2 * m:3 * m], a[t, r, 2 * m:3 * m])
         a[t, r] = np.exp(a[t, r])
         sigmoid_of(u[r, :2 * m], a[t, r, :2 * m])

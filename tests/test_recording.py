@@ -442,17 +442,22 @@ def test_a_replay_makes_no_arrays():
     finally: tracemalloc.stop()
 
 
-def peak_of_a_replay(model, args):
-    "Bytes that one replay takes at most, of Python's objects, arrays, and NumPy's own."
+def clipped_step(model, tag):
+    "A step of AdamW by clipped gradients: a function of inputs and labels, which are entries of `tag`."
     opt = fl.optim.AdamW(model, lr=.01)
-    @record
     def step(x, y):
         opt.zero_grad()
-        loss = model(x).cross_entropy('k', y)
+        loss = model(x).cross_entropy(tag, y)
         loss.backward()
         fl.optim.clip_grad_norm(model, 1.)
         opt.step()
         return loss
+    return step
+
+
+def peak_of_a_replay(model, args):
+    "Bytes that one replay takes at most, of Python's objects, arrays, and NumPy's own."
+    step = record(clipped_step(model, 'k'))
     for _ in range(8): step(*args)
     gc.collect()
     tracemalloc.start()
@@ -712,15 +717,7 @@ def test_blocks_with_dropout():
         blocks = [nn.TransformerBlock('d=16', 2, 'ff=32', dropout=.1, seed=i) for i in range(2)]
         model = nn.Sequential(nn.Embedding('word=11', 'd=16', seed=1), *blocks, nn.LayerNorm('d=16'),
                               nn.Linear('d=16', 'c=11', seed=5))
-        opt = fl.optim.AdamW(model, lr=.01)
-        def step(x, y):
-            opt.zero_grad()
-            loss = model(x).cross_entropy('c', y)
-            loss.backward()
-            fl.optim.clip_grad_norm(model, 1.)
-            opt.step()
-            return loss
-        step, rng = wrap(step), np.random.default_rng(1)
+        step, rng = wrap(clipped_step(model, 'c')), np.random.default_rng(1)
         batches = [[fl.Tensor(rng.integers(0, 11, (3, 9)), 'b seq') for _ in range(2)] for _ in range(9)]
         found.append(([step(*b).item() for b in batches], [bits(p) for p in model.parameters()]))
     assert found[0] == found[1] and step.why is None and step.replays >= 4

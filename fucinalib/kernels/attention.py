@@ -174,12 +174,14 @@ def aligned(n):
 def portions(kernel, q, k, sizes, goes):
     "Slices of the batch whose memory to work in a thread may keep."
     one = 4 * sum(n * m + 15 for n, m in sizes(q[:1], k[:1]))
-    step = max(1, KEPT // one) if goes and q.dtype == np.float32 and not dispatch.tracer else len(q)
-    for i in range(0, len(q), max(1, step)):
+    step = KEPT // one if goes and q.dtype == np.float32 and not dispatch.tracer else len(q)
+    step = max(1, step)         # also of no texts at all
+    for i in range(0, len(q), step):
         at = slice(i, i + step)
         yield at, room(kernel, q, sizes(q[at], k[at]), q.size if goes else 0)
 
 def goes_compiled(kernel, q, size, hidden):
+    "Whether the compiled kernel runs: it takes heads up to LONGEST, and no NaN that it would show to everybody."
     return kernel.pays(size) and not hidden and 0 < q.shape[3] <= LONGEST
 
 def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):

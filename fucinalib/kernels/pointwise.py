@@ -86,7 +86,8 @@ def pow_scalar_backward(g, x, s):
 
 # several at once; a plan (chapter 37) makes one of neighbours
 
-CHAIN = 'add sub subtracted_from mul div divides relu where_positive'.split()
+# name -> its number in a chain where what the chain has is the first operand, where it is the second
+LINKS = dict(add=(0, 0), subtract=(1, 2), multiply=(3, 3), divide=(4, 5), relu=(6,), relu_backward=(7,))
 
 def linked(code, x, b):
     "One link of a chain."
@@ -99,7 +100,7 @@ def linked(code, x, b):
 
 @kernel(floor=0)
 def chain(x, codes, others, m):
-    """Functions in the order of `codes`, numbers of CHAIN, of x and an array each: as long as x, or a row that is
+    """Functions in the order of `codes`, numbers of LINKS, of x and an array each: as long as x, or a row that is
     repeated. Pieces have m numbers, a multiple of each row's length."""
     for code, b in zip(codes, others): x = linked(code, x, np.resize(b, x.shape))
     return x

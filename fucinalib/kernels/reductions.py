@@ -59,13 +59,6 @@ def repeat(y, g):
 
 # any array, any axes
 
-def in_memory_order(x, axes):
-    "A view of x whose axes lie as in memory; where `axes` and the remaining ones are there, the latter in their order."
-    order = sorted(range(x.ndim), key=lambda i: -abs(x.strides[i]))
-    place = {axis: i for i, axis in enumerate(order)}
-    return x.transpose(order), sorted(place[i] for i in axes), [place[i] for i in range(x.ndim) if i not in axes]
-
-
 def runs(axes):
     "Neighbouring axes together: [0, 2, 3] -> [(0, 1), (2, 4)]."
     found = []

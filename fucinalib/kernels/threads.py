@@ -123,8 +123,9 @@ class Alone(ContextDecorator):
     def __enter__(self):
         if (calls := blas()) is None: return
         with self.lock:
-            if not self.inside: self.before = calls[0]()
-            if calls[0]() != 1: calls[1](1)     # each time: somebody else may have set it meanwhile
+            now = calls[0]()        # each time: somebody else may have set it meanwhile
+            if not self.inside: self.before = now
+            if now != 1: calls[1](1)
             self.inside += 1
 
     def __exit__(self, *exc):

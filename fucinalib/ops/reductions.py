@@ -286,7 +286,7 @@ def _masked_sums(x, axes, mask, wide=False):
     if wide and a.dtype.kind in 'iub': a = a.astype('f8')       # never wraps
     l = _lanes_of(a, axes)
     bits = l.see(m)
-    one_run = len(blocks.runs(blocks.in_memory_order(a, axes)[1])) == 1
+    one_run = len(blocks.way(a.shape, a.strides, tuple(axes))[1]) == 1
     if a.dtype != np.float32 or not blocks.sum_last.kernel.pays(a.size) or not one_run:
         s, count = l.part(total(np.where(m, a, a.dtype.type(0)), axes)), np.count_nonzero(bits, axis=1)
     elif l.shape[2] == 1: s, count = along('masked_sum', l.see(a), bits)
