@@ -285,6 +285,25 @@ def test_panels_are_the_product(a, b, dtype):
 
 
 @pytest.mark.skipif(threads.blas() is None, reason='products are made by another library than OpenBLAS')
+def test_the_blas_is_numpys():
+    "SciPy has one of its own; whichever is loaded first, and told first of, ours are NumPy's products."
+    code = '''if 1:
+        import ctypes, glob, importlib.util, os
+        others = glob.glob(os.path.dirname(importlib.util.find_spec('scipy').origin) + '.libs/*openblas*')
+        for file in others: ctypes.CDLL(file)
+        import fucinalib as fl, scipy.linalg
+        from threadpoolctl import threadpool_info
+        fl.set_num_threads(2)
+        with fl.kernels.alone:
+            print(*sorted((os.path.basename(os.path.dirname(lib['filepath'])), lib['num_threads'])
+                          for lib in threadpool_info() if lib['internal_api'] == 'openblas'))
+    '''
+    inside = fresh(code)[0]
+    assert inside.count(', 1)') == 1
+    if "'scipy.libs'" in inside: assert inside == "('numpy.libs', 1) ('scipy.libs', 2)"
+
+
+@pytest.mark.skipif(threads.blas() is None, reason='products are made by another library than OpenBLAS')
 def test_blas_has_its_threads_back():
     "After products of several threads at once, and after one that failed, blocks inside one another too."
     get, set = threads.blas()

@@ -3,7 +3,8 @@ import ctypes, operator, os, threading, warnings
 from contextlib import ContextDecorator
 from contextvars import copy_context
 from functools import cache
-from itertools import count
+from itertools import count, product
+from numpy._core import _multiarray_umath
 from .. import _before_numpy
 from ..errors import ForkError, OptionError, brief, fault
 
@@ -93,13 +94,12 @@ def warn_of_spinning():
 def blas():
     """(get, set) of the number of threads of NumPy's OpenBLAS; None where products are made by another library.
 
+    NumPy's own module is asked, whose needs the loader looks through: SciPy brings another OpenBLAS.
     PyDLL: these take less time than to give up the interpreter's lock and to get it back."""
-    from threadpoolctl import ThreadpoolController
-    for lib in ThreadpoolController().select(internal_api='openblas').lib_controllers:
-        symbols = [lib._get_symbol(f'openblas_{do}_num_threads') for do in ('get', 'set')]
-        if all(symbols):
-            own = ctypes.PyDLL(lib.filepath)
-            return tuple([getattr(own, f.__name__) for f in symbols])
+    numpy = ctypes.PyDLL(_multiarray_umath.__file__)
+    for first, last in product(('', 'scipy_'), ('', '64_', '_64', '64')):
+        calls = [getattr(numpy, f'{first}openblas_{do}_num_threads{last}', None) for do in ('get', 'set')]
+        if all(calls): return tuple(calls)
 
 
 class Alone(ContextDecorator):
