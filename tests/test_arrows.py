@@ -15,8 +15,9 @@ ORDER = """_before_numpy colors errors absent misnamed sides positions elsewhere
            contraction_trace
            ops facts registry_table
            nn optim data knn train evolution lora tracing surroundings plans recording profiling
-           exercises examples __main__ __init__""".split()
-CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train'}      # packages of chapters
+           text files quant llm
+           exercises examples cli __main__ __init__""".split()
+CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm'}      # packages of chapters
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
 
