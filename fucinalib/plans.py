@@ -533,7 +533,8 @@ def draw_seeds(plan):
         plan.entries[i] = *e[:j], v.of(plan.seeds), *e[j + 1:]
 
 # %% ../nbs/37_plans.ipynb #d871b279
-def carry_out(plan, f, args, kw): plan.hosts.append(f(*args, **kw))
+def carry_out(plan, f, args, kw):
+    with threads.together: plan.hosts.append(f(*args, **kw))
 
 # %% ../nbs/37_plans.ipynb #64913909
 def renew(plan):

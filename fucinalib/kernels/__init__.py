@@ -1,7 +1,7 @@
 """The hot loops of the library: NumPy functions with compiled doubles. `dispatch` says how a call finds its way."""
 import os
 from .dispatch import Kernel, kernel, noted, stats, table
-from .threads import alone, get_num_threads, set_num_threads
+from .threads import alone, get_num_threads, set_num_threads, together
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
 from . import activations, attention, contraction, convolution, copies, gated, indexing, losses, masked, masks

@@ -7,6 +7,7 @@ import threading
 from itertools import accumulate
 import numpy as np
 from . import dispatch
+from .contraction import matmul
 from .dispatch import kernel
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
@@ -52,9 +53,9 @@ def stacked(a, repeat): return a if a is None or repeat == 1 else np.tile(a, (re
 
 def product(a, b, keep):
     "a @ b; where not `keep`, a is 0 and whatever b holds stays out, NaN and infinity too."
-    if keep is None or np.isfinite(b).all(): return a @ b
+    if keep is None or np.isfinite(b).all(): return matmul(a, b)
     bad = ~np.isfinite(b).all(-1)
-    y = a @ np.where(bad[..., None], b.dtype.type(0), b)
+    y = matmul(a, np.where(bad[..., None], b.dtype.type(0), b))
     for p in np.flatnonzero(bad.any((0, 1))):
         y += np.where(keep[:, p, None],
                       a[..., p, None] * np.where(bad[..., p], 1, 0).astype(b.dtype)[..., None, None]
@@ -76,7 +77,7 @@ def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
         x = rows(q, i, i + n) * real(scale)
         m, l, acc = np.full(x.shape[:3], -np.inf, real), np.zeros(x.shape[:3], real), np.zeros_like(x)
         for j, e in tiles(i, n, s, lo, hi):
-            p = x @ k[:, :, j:e].swapaxes(2, 3)
+            p = matmul(x, k[:, :, j:e].swapaxes(2, 3))
             if bias.size: p += stacked(bias[i:i + n, j:e], repeat)
             keep = stacked(seen(i, n, j, e, lo, hi), repeat)
             if keep is not None: np.copyto(p, -np.inf, where=~keep)
@@ -114,12 +115,12 @@ def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, del
         for j, e in tiles(i, n, s, lo, hi):
             keep = stacked(seen(i, n, j, e, lo, hi), repeat)
             turned = None if keep is None else keep.T
-            p = x @ k[:, :, j:e].swapaxes(2, 3)
+            p = matmul(x, k[:, :, j:e].swapaxes(2, 3))
             p -= top
             np.exp(p, out=p)
             if keep is not None: np.copyto(p, 0, where=~keep)
             gv[:, :, j:e] += product(p.swapaxes(2, 3), y, turned)
-            gp = y @ v[:, :, j:e].swapaxes(2, 3)
+            gp = matmul(y, v[:, :, j:e].swapaxes(2, 3))
             gp -= mean
             gp *= p
             if keep is not None: np.copyto(gp, 0, where=~keep)

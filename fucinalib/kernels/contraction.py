@@ -21,7 +21,7 @@ def matmul(a, b, out=None):
     "a @ b. Where f32 would be added up serially over a long axis, parts are multiplied and their results added up."
     n, rows, cols = a.shape[-1], a.shape[-2], b.shape[-1]
     thin = rows == 1 or cols == 1
-    if n <= 2 * PART or a.dtype != np.float32 or not thin and rows * cols >= THIN:
+    if n <= 2 * PART or not a.dtype == b.dtype == np.float32 or not thin and rows * cols >= THIN:
         if a.size * cols <= (ALONE_THIN if thin else ALONE): return np.matmul(a, b, out=out)
         return matrix_product(a, b, out)
     part = PART * LANES if rows == cols == 1 else PART
@@ -38,12 +38,18 @@ def matrix_product(a, b, out=None):
     if threads.blas() is None: return np.matmul(a, b, out=out)
     cuts = panels(a.shape, b.shape)
     with threads.alone:
-        if not cuts or np.may_share_memory(a, b):       # of a matrix with itself BLAS makes one half
+        if not cuts or is_turned(a, b) or out is not None and any(np.may_share_memory(out, v) for v in (a, b)):
             return np.matmul(a, b, out=out)
-        y = np.empty((*a.shape[:-1], b.shape[-1]), a.dtype) if out is None else out
+        y = np.empty((*a.shape[:-1], b.shape[-1]), np.result_type(a, b)) if out is None else out
         if dispatch.tracer is None: in_panels(a, b, y)
         else: dispatch.tracer(in_panels, [a, b], [y], ())       # one call: other threads do not tell
         return y
+
+
+def is_turned(a, b):
+    "Whether b is a, turned: of such a product BLAS makes one half."
+    return (a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]
+            and np.may_share_memory(a, b))
 
 
 def in_panels(a, b, y):
@@ -56,15 +62,16 @@ def in_panels(a, b, y):
 @lru_cache(4096)
 def panels(a, b):
     """Where to cut a product of matrices of these shapes: (index of a, of b, of the result) of each panel. Along the
-    first axis of many pairs, else along rows or columns; nowhere if it is too small."""
+    first axis of many matrices that has several, else along rows or columns; nowhere if it is too small."""
     (*many, rows, n), (*others, _, cols) = a, b
     most, thin = max(rows, cols), rows == 1 or cols == 1
     parts = min(MOST, prod(many) * rows * n * cols // (PANEL // 4 if thin else PANEL))
     if others:
-        if many != others or parts < 2: return ()
-        step = -(-many[0] // parts)
-        pieces = [(slice(lo, lo + step),) for lo in range(0, many[0], step)]
-        return [(p, p, p) for p in pieces] if len(pieces) > 1 else ()
+        at, lead = next((i for i, m in enumerate(many) if m > 1), 0), len(many) - len(others)
+        if lead < 0 or many[lead:] != others or parts < 2: return ()
+        step = -(-many[at] // parts)
+        pieces = [(slice(None),) * at + (slice(lo, lo + step),) for lo in range(0, many[at], step)]
+        return [(p, p[lead:], p) for p in pieces] if len(pieces) > 1 else ()
     parts = max(1, min(parts, most // 64 if thin else max(2, most // WIDE)))
     step = -(-most // (64 * parts)) * 64
     pieces = [slice(lo, lo + step) for lo in range(0, most, step)]

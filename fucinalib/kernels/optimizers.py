@@ -29,7 +29,7 @@ def squares_of_(sums, arrays, tasks):
     "sums[t] = the sum of squares of piece t of the arrays, added up in f64."
     for t, (k, lo, *_) in enumerate(tasks):
         piece = arrays[k][lo:lo + PIECE].astype(np.float64)
-        sums[t] = piece @ piece
+        sums[t] = (piece * piece).sum()
     return sums
 
 

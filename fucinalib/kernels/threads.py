@@ -107,34 +107,55 @@ class Alone(ContextDecorator):
 
     Its threads wait for each other in a loop. Where something else wants a processor, too, a product of .03 ms takes
     20; and what stands at the edge of a thread's part is computed by another loop, with other roundings."""
-    def __init__(self): self.lock, self.inside, self.before = threading.Lock(), 0, 1
+    def __init__(self):
+        self.lock, self.depths = threading.Lock(), {}       # thread -> blocks around what it does
+        self.before = None      # threads of BLAS outside of blocks, while somebody is inside
 
     def wish(self, n):
         "BLAS shall have n threads outside of blocks."
         if (calls := blas()) is None: return
         with self.lock:
-            if self.inside: self.before = n
-            calls[1](1 if self.inside else n)
+            if self.before is not None: self.before = n
+            calls[1](n if self.before is None else 1)
 
     def after_fork(self):
-        "A child has this thread alone; whether it is inside a block is its own affair, the lock another's."
+        "A child has this thread alone. Whether it is inside is its own affair; the lock and what they do is others'."
+        me = threading.get_ident()
         self.lock = threading.Lock()
+        self.depths = {me: self.depths[me]} if me in self.depths else {}
+        if self.before is not None: self.turn(0)
+
+    def turn(self, by):
+        "This thread is in one block more, or one fewer. What interrupts that, Ctrl-C say, comes when it is done."
+        (get, set), me, stopped = blas(), threading.get_ident(), None
+        depth = self.depths.get(me, 0) + by
+        while True:             # all of it may be done twice
+            try:
+                with self.lock:
+                    if self.before is None: self.before = get()     # each time: somebody else may have set it
+                    if depth: self.depths[me] = depth
+                    else: self.depths.pop(me, None)
+                    wanted = 1 if self.depths else self.before
+                    if get() != wanted: set(wanted)
+                    if not self.depths: self.before = None
+                break
+            except BaseException as e:
+                stopped, depth, by = e, depth - max(by, 0), 0       # who cannot enter does not leave
+        if stopped is not None: raise stopped
 
     def __enter__(self):
-        if (calls := blas()) is None: return
-        with self.lock:
-            now = calls[0]()        # each time: somebody else may have set it meanwhile
-            if not self.inside: self.before = now
-            if now != 1: calls[1](1)
-            self.inside += 1
+        if blas() is not None: self.turn(1)
 
     def __exit__(self, *exc):
-        if (calls := blas()) is None: return
-        with self.lock:
-            self.inside -= 1
-            if not self.inside and self.before != 1: calls[1](self.before)
+        if blas() is not None: self.turn(-1)
 
-alone = Alone()
+
+class Together:
+    "Inside such a block: what stands in this one has the threads of BLAS again, if nobody else is inside."
+    def __enter__(self): alone.__exit__()
+    def __exit__(self, *exc): alone.__enter__()
+
+alone, together = Alone(), Together()
 
 
 @cache

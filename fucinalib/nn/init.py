@@ -11,6 +11,7 @@ __all__ = ['glorot_uniform', 'glorot_normal', 'he_uniform', 'he_normal', 'lecun_
 from inspect import signature
 from math import prod, sqrt
 import numpy as np
+from .. import kernels
 from ..elsewhere import of_package
 from ..errors import InvalidShape, OptionError, did_you_mean, fault, named, titled
 from .axes import read_axes
@@ -126,7 +127,7 @@ def orthogonal(axes, fan_in=None, fan_out=None, *, gain=1., seed=None, dtype='f3
     tags, shape, n, _ = read_fans(axes, fan_in, fan_out)
     m = prod(shape) // n      # all that is not summed over is made
     a = draw_normal('i o', (max(n, m), min(n, m)), seed=seed, dtype='f64').data
-    q, r = np.linalg.qr(a)
+    with kernels.alone: q, r = np.linalg.qr(a)
     q = q * np.sign(np.diagonal(r))
     inner = parse(fan_in) if fan_in is not None else tags[:-1]
     order = inner + tuple(t for t in tags if t not in inner)

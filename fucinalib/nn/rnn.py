@@ -247,7 +247,8 @@ def _back_lstm(g, w, a, curved, states):
     for t in reversed(range(steps)):
         kernels.lstm_back_(gs, c, h, g, a, curved, states, t)
         np.matmul(gs[t], turned, out=h)
-    return gs, states[0, :-1].reshape(-1, m).T @ gs.reshape(-1, 4 * m), h, c
+    gw = kernels.matmul(states[0, :-1].reshape(-1, m).T, gs.reshape(-1, 4 * m))
+    return gs, gw, h, c
 
 # %% ../../nbs/34_recurrence.ipynb #00596c9a
 def _laid_out(z, w, over):
@@ -316,7 +317,7 @@ def _back_gru(gh, w, a, told, hs):
         gu[t, :, :2] = g[:, :2]
         np.multiply(g[:, 2], r[t], out=gu[t, :, 2])
         h = h * stay[t] + gu[t].reshape(b, -1) @ turned
-    gw = hs[:-1].reshape(-1, m).T @ gu.reshape(-1, 3 * m)
+    gw = kernels.matmul(hs[:-1].reshape(-1, m).T, gu.reshape(-1, 3 * m))
     return gz, gw, kernels.sum(gu[:, :, 2], (0, 1)), h
 
 # %% ../../nbs/34_recurrence.ipynb #f68f42dd

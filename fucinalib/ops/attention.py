@@ -248,8 +248,8 @@ def kda_recurrent(q:Tensor,         # 'seq head k'
     y = np.empty((t, h, m), real)
     for i in range(t):
         state *= fade[i][..., None]
-        new = v.data[i] - (ks[i][:, None] @ state)[:, 0]
+        new = v.data[i] - kernels.matmul(ks[i][:, None], state)[:, 0]
         state += ks[i][..., None] * (beta[i][:, None] * new)[:, None]
-        y[i] = (qs[i][:, None] @ state)[:, 0]
+        y[i] = kernels.matmul(qs[i][:, None], state)[:, 0]
     tags = *q.tags[1:], v.tags[2] if v.tags[2] != q.tags[2] else 'value'
     return wrap(y, v.tags), wrap(state, tags)

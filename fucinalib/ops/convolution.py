@@ -130,7 +130,7 @@ def _correlate_groups(x, w, c, geometry):
     (oh, ow), (groups, _, o) = geometry[-2:], w.shape
     y = np.empty((len(x), oh, ow * groups * o), x.dtype)
     for piece, seen in _windows_by_group(x, c, groups, geometry):
-        np.matmul(seen, w, out=_by_group(y, piece, groups, o))
+        kernels.matmul(seen, w, out=_by_group(y, piece, groups, o))
     return y
 
 # %% ../../nbs/23a_convolution.ipynb #1250f021
@@ -175,7 +175,7 @@ def _slope_of_groups(g, x, c, geometry, groups):
     def products():
         for piece, seen in _windows_by_group(x, c, groups // m, geometry):
             rows = _by_group(g, piece, groups // m, o * m // groups)
-            yield np.add.reduce(np.matmul(seen.swapaxes(2, 3), rows), 0, 'f8')
+            yield np.add.reduce(kernels.matmul(seen.swapaxes(2, 3), rows), 0, 'f8')
     return _unshare_matrix(add_up(products()).astype(g.dtype), c // groups, groups, m)
 
 def _take_group(a, c, groups, j):

@@ -63,7 +63,7 @@ def by_tiles(x, planes, c, geometry, bias=None, relu=False):
     b = np.zeros(o, x.dtype) if bias is None else np.ascontiguousarray(bias)
     for (i, j, top, end), tiles, products in _batches(len(x), th, tw, (c, o), PLANES):
         kernels.tiles_(tiles.reshape(16, -1), x[i:j], c, ph - 2 * top, pw, end - top, tw)
-        np.matmul(tiles, planes, out=products)
+        kernels.matmul(tiles, planes, out=products)
         kernels.untiled_(y[i:j, 2 * top:2 * end], products.reshape(16, -1), b, int(relu))
     return y
 
@@ -88,7 +88,7 @@ def weights_by_tiles(g, x, c, geometry):
         for (i, j, top, end), tiles, slopes in _batches(len(x), th, tw, (c, o), room):
             kernels.tiles_(tiles.reshape(16, -1), x[i:j], c, ph - 2 * top, pw, end - top, tw)
             kernels.spread_(slopes.reshape(16, -1), g[i:j, 2 * top:2 * end], o)
-            yield np.matmul(tiles.swapaxes(1, 2), slopes)
+            yield kernels.matmul(tiles.swapaxes(1, 2), slopes)
     return _weights_of(conv.add_up(products())).astype(g.dtype)
 
 # %% ../../nbs/23b_images.ipynb #bc6be97d
