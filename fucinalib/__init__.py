@@ -38,7 +38,8 @@ for _path, _text in _texts.items():      # what help() says of parameters
 # imported when first asked for
 _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises',
               summary='nn.module', record='recording', profile='profiling')
-_PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora'}      # packages of the third part, likewise
+# packages of parts III and IV, likewise
+_PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora', 'llm'}
 
 
 def __dir__(): return sorted({*globals(), *_LATER, *_PARTS})

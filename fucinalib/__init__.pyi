@@ -4,6 +4,7 @@ from . import graph as graph, ops as ops
 from . import data as data
 from . import evolution as evolution
 from . import knn as knn
+from . import llm as llm
 from . import lora as lora
 from . import nn as nn
 from . import optim as optim

@@ -267,6 +267,42 @@ Parameters
 x
     points: see neighbours
 """,
+    'llm.Model':
+"""A decoder: ids in, for each the logits of the word that follows.
+
+Parameters
+----------
+config
+    a Config
+tensors
+    name -> tensor, as `tensors_of(config)` lists them
+tokenizer
+    of its text, or a function that makes it when asked
+template
+    of chats, likewise
+""",
+    'llm.Model.forward':
+"""Logits of the word that follows each.
+
+Parameters
+----------
+ids
+    whole numbers 'seq' or 'batch seq'
+cache
+    of model.cache(): the words follow what it holds, and join it
+last
+    only the last word's logits
+""",
+    'llm.load':
+"""A language model from its files. The weights stay where they are, in memory that is mapped.
+
+Parameters
+----------
+path
+    a folder with config.json and safetensors, or one .gguf
+ignore
+    entries of the configuration that may be there and change nothing
+""",
     'lora.LoRA':
 """y = base(x) + alpha / rank times dropout(x) through A and B. These learn, the base does not.
 
