@@ -213,7 +213,7 @@ def argsort(x: Tensor, tag: _Tags, descending: bool = False) -> Tensor:
         True: the largest first
     """
     ...
-def attention(q: Tensor, k: Tensor | BlockTensor | list[Any], v: Tensor | BlockTensor | list[Any], scale: float | None = None, mask: Literal['causal', 'bidirectional'] = 'causal', window: int = 0, bias: Tensor | None = None, kv_head: Any = None, sinks: Tensor | list[float] | None = None, lens: Any = None, out: _Tags = 'out') -> Tensor:
+def attention(q: Tensor, k: Tensor | BlockTensor | list[Any], v: Tensor | BlockTensor | list[Any], scale: float | None = None, mask: Literal['causal', 'bidirectional'] = 'causal', window: int = 0, bias: Tensor | None = None, kv_head: Any = None, sinks: Tensor | list[float] | None = None, lens: Any = None, out: _Tags = 'out', valid: Any = None) -> Tensor:
     """Softmax-weighted mean of the values for each query and head; 'seq out', heads side by side.
 
     Unlike torch, a causal band is aligned at its end. A query that sees nothing gives 0.
@@ -242,6 +242,8 @@ def attention(q: Tensor, k: Tensor | BlockTensor | list[Any], v: Tensor | BlockT
         numbers of keys of several streams, each with a k, a v and one query
     out
         name of the last axis of the result
+    valid
+        the keys that count: bool, 'seq', or batches and 'seq'; None for all
     """
     ...
 def avg_pool2d(x: Tensor, kernel: _Sizes, stride: _Sizes | None = None, padding: _Sizes = 0) -> Tensor:

@@ -195,6 +195,8 @@ lens
     numbers of keys of several streams, each with a k, a v and one query
 out
     name of the last axis of the result
+valid
+    the keys that count: bool, 'seq', or batches and 'seq'; None for all
 """,
     'avg_pool2d':
 """The mean of each window. Unlike torch by default, zeros beyond the border do not count.

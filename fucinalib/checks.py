@@ -183,6 +183,29 @@ class logical(Check):
         if self.of: yield DTypeError, {n: given[self.of], self.of: cast(given[n], '?')}
 
 
+class marks(Check):
+    "Tensors of truth values for the entries of `of` along `tag`, all batches alike or each by itself."
+    facts = 'tag', 'of'
+    def test(self, n):
+        return (f"isinstance({n}, Tensor) and {n}.data.dtype.kind == 'b' and {self.tag!r} in {n}.tags "
+                f"and (isinstance({self.of}, (list, tuple)) or {{*{n}.tags}} <= {{*{self.of}.tags[:-2]}})")
+    def say(self, n, given):
+        x, t = given[self.of], given[n]
+        if not isinstance(t, Tensor): raise no_tensor(n, t, f'a tensor of truth values: true for each {self.tag!r} '
+                                                            'that counts')
+        if t.data.dtype.kind != 'b':
+            help = f'true for what counts: {n}.ne(0), or {n}.eq(0) where it was to be added to scores'
+            raise fault(DTypeError, f'{n} is {t.dtype}, not of truth values', help=help, **{n: t})
+        own = ' '.join(x.tags[:-2]) if is_tagged(x) else self.tag
+        if self.tag in t.tags and {*t.tags} <= {*own.split()}: return
+        raise fault(TagError, f'{n} says of each {self.tag!r} of {self.of} whether it counts',
+                    help=f'its axes are {own!r}, or fewer', **{n: t})
+    def spoil(self, n, given):
+        t = given[n]
+        yield DTypeError, {n: cast(t, 'f4')}
+        yield TagError, {n: wrap(t.data, tuple(f'{tag}s' for tag in t.tags))}
+
+
 class same_type(Check):
     "Tensors of one number type, that of `of`."
     facts = 'of',

@@ -432,8 +432,15 @@ ONE_WAY = '(loss + other).backward() goes back once for several losses; what is 
 CLOSURE = 'loss.backward() comes before, then opt.step() without arguments'
 RATE = 'schedule.step() once after each opt.step(); it counts for itself'
 EACH = 'without arguments, all are meant; model.named_modules() has the parts'
+COUNTED = 'valid=mask.logical_not(): true for the words that count, where the mask is true for the others'
+SEEN = "mask='causal' or 'bidirectional' when the layer is made; valid=: true for the words that count"
 CALLED = (dict.fromkeys('prefix recurse keep_vars remove_duplicate'.split(), EACH)
-          | dict.fromkeys('device non_blocking memory_format copy'.split(), CPU) | dict(
+          | dict.fromkeys('device non_blocking memory_format copy'.split(), CPU)
+          | dict.fromkeys('key_padding_mask src_key_padding_mask tgt_key_padding_mask padding_mask'.split(), COUNTED)
+          | dict.fromkeys('mask attn_mask src_mask tgt_mask memory_mask is_causal attention_mask'.split(), SEEN)
+          | dict.fromkeys('need_weights average_attn_weights'.split(),
+                          "the weights never exist whole; (q.dot(k, 'd') / d**.5).softmax('key') makes them") | dict(
+    memory_key_padding_mask=f'memory_{COUNTED}',
     set_to_none=FORGOTTEN, zero_grad=FORGOTTEN, retain_graph=ONE_WAY, create_graph=SLOPES, closure=CLOSURE,
     gradient='loss.backward(weights): a weight of each value', inputs='model.freeze() and x.detach() leave leaves out',
     step=CLOSURE, go_on=RATE, epoch=RATE, metrics=RATE, parameters=EACH, named_parameters=EACH))
@@ -445,18 +452,18 @@ def answering(fn):
     def call(*args, **kw):
         try: return fn(*args, **kw)
         except TypeError:
-            if (wrong := _not_taken(fn, args, kw)) is None: raise
+            if (wrong := not_taken(fn, args, kw)) is None: raise
         raise wrong
     return call
 
 
-def _not_taken(fn, args, kw):
-    "The error for arguments that a method does not take; None if it takes them."
+def not_taken(fn, args, kw, op=None):
+    "The error for arguments that a method does not take; None if it takes them. `op` is the name it is told by."
     signature = inspect.signature(fn)
     try: signature.bind(*args, **kw)
     except TypeError as e:
         name, known = fn.__name__, [p for p in signature.parameters if p != 'self']
         foreign = next((k for k in kw if k not in known), None)
-        help = CALLED.get(foreign if foreign else name) or f'{{op}}({", ".join(known)})'
+        help = CALLED.get(foreign if foreign else name) or f'{"layer" if op else "{op}"}({", ".join(known)})'
         head = f'there is no option {foreign!r}' if foreign else str(e)
-        return fault(OptionError, head, help=help).told({'go_on': 'step'}.get(name, name), {})
+        return fault(OptionError, head, help=help).told(op or {'go_on': 'step'}.get(name, name), {})

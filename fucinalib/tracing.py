@@ -402,7 +402,9 @@ class Trace(Watcher):
         for a in ready:
             if isinstance(a, np.ndarray): self.buffer(a)
         before = [a.tobytes() if isinstance(a, np.ndarray) else None for a in ready]
-        fast(*ready, *outs)
+        self.away += 1
+        try: fast(*ready, *outs)
+        finally: self.away -= 1
         for o in outs: self.buffer(o, 'made')
         # memory to work in is written too, and no kernel says so
         inplace = {*inplace}.union(i for i, b in enumerate(before) if b is not None and ready[i].tobytes() != b)

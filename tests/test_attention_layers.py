@@ -367,3 +367,151 @@ def test_one_head_without_a_mask_is_softmax_of_scores():
     y = layer.q(x).attention(layer.k(x), layer.v(x), mask='bidirectional')
     np.testing.assert_allclose(y.numpy(), mixed, rtol=1e-12)
     np.testing.assert_allclose(layer(x).numpy(), mixed @ layer.o.weight.numpy()[0], rtol=1e-12)
+
+
+# ---- words that do not count
+
+COUNTS = {'as long': [[1] * 5] * 3, 'lengths': [[1] * 5, [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]],
+          'filled in front': [[1] * 5, [0, 0, 1, 1, 1], [0, 1, 1, 1, 1]],
+          'with holes': [[1, 0, 1, 1, 0], [1, 0, 1, 1, 0], [0, 1, 0, 0, 1]]}
+
+def which(name): return np.array(COUNTS[name], bool)
+
+@pytest.mark.torch
+@pytest.mark.parametrize('name', COUNTS)
+@pytest.mark.parametrize('mask', ['causal', 'bidirectional'])
+@pytest.mark.parametrize('dtype', TOL)
+def test_a_key_padding_mask_is_torchs(dtype, mask, name, backend):
+    torch = pytest.importorskip('torch')
+    torch.manual_seed(0)
+    real = dict(dtype=torch.float64 if dtype == 'f64' else torch.float32)
+    theirs = torch.nn.MultiheadAttention(8, 4, bias=True, batch_first=True, **real)
+    for p in theirs.parameters(): torch.nn.init.normal_(p, 0, .5)
+    ours = nn.MultiHeadAttention('embed=8', 4, bias=True, mask=mask, dtype=dtype)
+    ours.load_state_dict(ours.of_torch({n: a.numpy() for n, a in theirs.state_dict().items()}))
+    x, counts = torch.randn(3, 5, 8, **real, requires_grad=True), which(name)
+    hidden = torch.triu(torch.ones(5, 5, dtype=bool), 1) if mask == 'causal' else None
+    y = theirs(x, x, x, attn_mask=hidden, key_padding_mask=torch.tensor(~counts), need_weights=False)[0]
+    back = np.tril(np.ones((5, 5), bool)) if mask == 'causal' else np.ones((5, 5), bool)
+    sees = (back & counts[:, None]).any(-1)         # elsewhere torch has NaN
+    factor = torch.randn(3, 5, 8, **real) * torch.tensor(sees)[..., None]
+    mine = fl.param(x.detach().numpy(), 'batch seq embed')
+    z = ours(mine, valid=fl.Tensor(counts, 'batch seq'))
+    close(z.numpy()[sees], y.detach()[torch.tensor(sees)], dtype)
+    np.testing.assert_array_equal(z.numpy()[~sees], np.broadcast_to(ours.o.bias.numpy(), z.shape)[~sees])
+    if not sees.all(): return       # torch's gradients are NaN
+    (y * factor).sum().backward()
+    (z * fl.Tensor(factor.numpy(), 'batch seq embed')).sum().backward()
+    close(mine.grad, x.grad, dtype)
+    slopes = ours.of_torch({n: p.grad.numpy() for n, p in theirs.named_parameters()})
+    for key, p in ours.named_parameters(): close(p.grad, slopes[key], dtype)
+
+@pytest.mark.torch
+@pytest.mark.parametrize('name', COUNTS)
+def test_blocks_with_padding_are_torchs(name, backend):
+    torch = pytest.importorskip('torch')
+    torch.manual_seed(1)
+    encoder = torch.nn.TransformerEncoderLayer(8, 2, 16, 0., 'gelu', batch_first=True, norm_first=True).double()
+    decoder = torch.nn.TransformerDecoderLayer(8, 2, 16, 0., 'gelu', batch_first=True, norm_first=True).double()
+    how = dict(bias=True, dtype='f64', mask='bidirectional')
+    ours = nn.TransformerBlock('embed=8', 2, 'ff=16', **how), nn.DecoderBlock('embed=8', 2, 'ff=16', **how)
+    for block, layer in zip(ours, (encoder, decoder)):
+        block.load_state_dict(block.of_torch({n: a.numpy() for n, a in layer.state_dict().items()}))
+    x, told, counts = torch.randn(3, 5, 8).double(), torch.randn(3, 5, 8).double(), which(name)
+    hidden, seen = torch.tensor(~counts), fl.Tensor(counts, 'batch seq')
+    encoder.train(), decoder.train()        # its quick way fills with zeros what is padded
+    mine, memory = [fl.Tensor(a.numpy(), 'batch seq embed') for a in (x, told)]
+    close(ours[0](mine, valid=seen), encoder(x, src_key_padding_mask=hidden).detach())
+    y = decoder(x, told, tgt_key_padding_mask=hidden, memory_key_padding_mask=hidden.flip(1)).detach()
+    turned = fl.Tensor(counts[:, ::-1].copy(), 'batch seq')
+    close(ours[1](mine, memory, valid=seen, memory_valid=turned), y)
+
+@pytest.mark.parametrize('name', COUNTS)
+def test_padding_and_its_gradients_do_not_reach_words(name, backend):
+    "Whatever stands there, NaN too; each sentence is as by itself without what does not count."
+    counts = which(name)
+    layer = nn.MultiHeadAttention('embed=6', 2, kv_heads=1, mask='bidirectional', seed=1, dtype='f64')
+    odd = np.where(counts[..., None], wave(3, 5, 6, k=.3), np.nan)
+    y = layer(fl.Tensor(odd, 'batch seq embed'), valid=fl.Tensor(counts, 'batch seq'))
+    for i, c in enumerate(counts):
+        alone = layer(fl.Tensor(odd[i][c], 'seq embed'))
+        close(y.numpy()[i][c], alone)
+    x = fl.param(wave(3, 5, 6), 'batch seq embed')
+    assert gradcheck(lambda x: layer(x, valid=fl.Tensor(counts, 'batch seq')), x)
+    keys = [fl.param(wave(3, 5, 1, 2, k=s), 'batch seq kv_head d') for s in (.4, .6)]
+    q = fl.Tensor(wave(3, 5, 2, 2), 'batch seq head d')
+    q.attention(*keys, mask='bidirectional', valid=fl.Tensor(counts, 'batch seq')).sum().backward()
+    for k in keys: assert not k.grad.numpy()[~counts].any() and k.grad.numpy()[counts].any()
+
+def test_a_sentence_of_padding_alone_gives_0(backend):
+    q, k = fl.param(wave(2, 40, 2, 8), 'batch seq head d'), fl.param(wave(2, 40, 2, 8), 'batch seq kv_head d')
+    counts = fl.Tensor([[False] * 40, [True] * 40], 'batch seq')
+    y = q.attention(k, k, valid=counts)
+    y.sum().backward()
+    assert not y.numpy()[0].any() and y.numpy()[1].all()
+    for p in (q, k): assert not p.grad.numpy()[0].any() and np.isfinite(p.grad.numpy()).all()
+
+@pytest.mark.parametrize('window', [0, 3])
+def test_padding_in_front_of_a_cache(window):
+    "Sentences of several lengths are written on word by word; valid says of all words so far which count."
+    layer = nn.MultiHeadAttention('embed=8', 2, rope=100., window=window, seed=0, dtype='f64')
+    x = fl.Tensor(wave(2, 9, 8), 'batch seq embed')
+    counts = np.ones((2, 9), bool)
+    counts[1, :3] = False
+    with fl.no_grad():
+        whole, cache = layer(x, valid=fl.Tensor(counts, 'batch seq')), nn.KVCache()
+        steps = [layer(x.narrow('seq', i, n), cache, valid=fl.Tensor(counts[:, :i + n], 'batch seq'))
+                 for i, n in [(0, 4), *[(i, 1) for i in range(4, 9)]]]
+        close(fl.concat(steps, 'seq'), whole)
+        alone = layer(x.select(batch=1).narrow('seq', 3, 6))
+    close(whole.numpy()[1, 3:], alone, 'f32')      # angles of other positions
+
+def test_padding_of_words_along_another_axis():
+    layer = nn.MultiHeadAttention('embed=8', 2, over='time', seed=0)
+    x, counts = fl.randn('time batch embed', (5, 3, 8), seed=0), which('lengths')
+    y = layer(x, valid=fl.Tensor(counts, 'batch time'))
+    counts = fl.Tensor(counts.T.copy(), 'seq batch')
+    seq = nn.MultiHeadAttention('embed=8', 2, seed=0)(x.rename(time='seq'), valid=counts)
+    np.testing.assert_array_equal(y.numpy(), seq.numpy())
+    one = layer(x, valid=fl.Tensor([True, True, False, False, False], 'time'))
+    each = layer(x, valid=fl.Tensor([[True, True, False, False, False]] * 3, 'batch time'))
+    np.testing.assert_array_equal(one.numpy(), each.numpy())
+
+def test_recorded_steps_replay_other_padding(backend):
+    layer = nn.MultiHeadAttention('embed=8', 2, seed=0)
+    opt = fl.optim.AdamW(layer, lr=.01)
+    def step(x, valid):
+        loss = layer(x, valid=valid).square().mean()
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        return loss
+    def run(step):
+        nonlocal layer, opt
+        layer = nn.MultiHeadAttention('embed=8', 2, seed=0)
+        opt = fl.optim.AdamW(layer, lr=.01)
+        found, rng = [], np.random.default_rng(0)
+        for i in range(9):
+            counts = np.arange(40) < rng.integers(0, 41, (3, 1))
+            found.append(step(fl.randn('batch seq embed', (3, 40, 8), seed=i), fl.Tensor(counts, 'batch seq')).item())
+        return found
+    recorded = fl.record(step)
+    assert run(step) == run(recorded) and recorded.replays >= 4, recorded
+
+@pytest.mark.parametrize('call,wrong', [
+    (lambda x, m: attention()(x, key_padding_mask=m), OptionError),
+    (lambda x, m: block()(x, src_key_padding_mask=m), OptionError),
+    (lambda x, m: nn.DecoderBlock('embed=4', 2, 'ff=6')(x, x, memory_key_padding_mask=m), OptionError)])
+def test_the_message_for_a_padding_mask_works(call, wrong):
+    x, mask = fl.Tensor(wave(2, 5, 4), 'batch seq embed', 'f32'), fl.Tensor(~which('lengths')[:2], 'batch seq')
+    with pytest.raises(wrong, match='logical_not') as e: call(x, mask)
+    name = e.value.help.split('=')[0]
+    layer = attention() if 'memory' not in name else nn.DecoderBlock('embed=4', 2, 'ff=6')
+    assert layer(x, *[x] * ('memory' in name), **{name: mask.logical_not()}).shape == x.shape
+
+def test_words_along_another_axis_are_told_over():
+    x = fl.Tensor(wave(2, 5, 4), 'batch time embed', 'f32')
+    for make in (attention, block):
+        with pytest.raises(fl.TagError, match=r"over='time' when .* or x\.rename\(time='seq'\)"): make()(x)
+        assert make(over='time')(x).shape == make()(x.rename(time='seq')).shape
+    with pytest.raises(fl.TagError, match='insert_axis'): attention()(fl.zeros('embed', 4))

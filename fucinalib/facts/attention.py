@@ -17,10 +17,13 @@ def _qkv(q, kv, d, lead=''):
 _q, _k, _k2 = _one('seq=1 head=1 d=2'), _one('seq=1 kv_head=1 d=2'), _one('seq=1 kv_head=2 d=2')
 _both, _wrong = dict(mask='bidirectional'), dict(mask='bidirectional', bias=_one('seq=1 key=2'))
 _asked = Tensor(_q, requires_grad=True)
+_some = Tensor([[True, True, False, False], [False, True, False, True], [False] * 4], 'batch seq')
 facts(attention, [Sample(*_qkv((3, 2), (5, 1), 4)), Sample(*_qkv((4, 2), (6, 2), 3), .7, window=2),
                   Sample(*_qkv((2, 1), (3, 1), 2), mask='bidirectional'),
                   Sample(*_qkv((3, 3), (3, 2), 2), kv_head=[1, 0, 1], sinks='head=3'),
-                  Sample(*_qkv((2, 2), (3, 1), 2, 'batch=2 '), out='mix')],
+                  Sample(*_qkv((2, 2), (3, 1), 2, 'batch=2 '), out='mix'),
+                  Sample(*_qkv((3, 2), (4, 1), 2, 'batch=3 '), valid=_some, mask='bidirectional'),
+                  Sample(*_qkv((2, 1), (4, 1), 2), valid=Tensor([True, False, True, True], 'seq'))],
       [(InvalidShape, lambda f: f(_q, _k2, _k2)),
        (InvalidShape, lambda f: f(_q, _k, _k, kv_head=[0, 0])),
        (InvalidShape, lambda f: f(_one('seq=2 head=1 d=2'), _k, _k)),
@@ -33,7 +36,11 @@ facts(attention, [Sample(*_qkv((3, 2), (5, 1), 4)), Sample(*_qkv((4, 2), (6, 2),
        (DTypeError, lambda f: f(_q, _k, wrap(_k.data.astype('i8'), _k.tags))),
        (OptionError, lambda f: f(_q, [_k], [_k])),
        (InvalidShape, lambda f: f(_q, [_k], [_k], lens=[0])),
-       (InvalidShape, lambda f: f(_q, [_k], [_k], lens=[1, 1]))],
+       (InvalidShape, lambda f: f(_q, [_k], [_k], lens=[1, 1])),
+       (OptionError, lambda f: f(_q, [_k], [_k], lens=[1], valid=Tensor([True], 'seq'))),
+       (DTypeError, lambda f: f(_q, _k, _k, valid=Tensor([1.], 'seq'))),
+       (TagError, lambda f: f(_q, _k, _k, valid=Tensor([True], 'key'))),
+       (ShapeMismatch, lambda f: f(_q, _k, _k, valid=Tensor([True, True], 'seq')))],
       torch='torch.nn.functional.scaled_dot_product_attention')
 
 facts(relpos_shift, [Sample('head=2 query=3 distance=5', 3, 'head query key'),

@@ -1,6 +1,6 @@
 """The hot loops of the library: NumPy functions with compiled doubles. `dispatch` says how a call finds its way."""
 import os
-from .dispatch import Kernel, kernel, noted, stats, table
+from .dispatch import Kernel, as_one_call, kernel, noted, stats, table
 from .threads import alone, get_num_threads, set_num_threads, together
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery

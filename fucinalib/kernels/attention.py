@@ -8,7 +8,7 @@ from itertools import accumulate
 import numpy as np
 from . import dispatch
 from .contraction import matmul
-from .dispatch import kernel
+from .dispatch import as_one_call, kernel
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
 TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
@@ -205,3 +205,47 @@ def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     for i, work in portions(attend_back_.kernel, q, k, sizes_back, goes):
         run(gq[i], gk[i], gv[i], q[i], k[i], v[i], owner, float(scale), lo, hi, gy[i], lse[i], delta[i], *work)
     return gq, gk, gv
+
+
+# Keys that do not count: attention over ranges of the others. `look` and `back` walk over pieces (first key, keys,
+# values), see chapter 22.
+
+def ranges(rows):
+    "(entries of the batch, ranges of the keys that count for them), where they change."
+    cuts = np.flatnonzero((rows[1:] != rows[:-1]).any(1)) + 1
+    for i, j in zip([0, *cuts], [*cuts, len(rows)]):
+        ends = np.flatnonzero(np.diff(rows[i], prepend=False, append=False))
+        yield slice(i, j), ends.reshape(-1, 2).tolist()
+
+def over_ranges(look, q, k, v, rows, *how):
+    *how, y, l = how
+    y[...], l[...] = 0, -np.inf
+    for at, found in ranges(rows):
+        parts = [(i, k[at, i:j], v[at, i:j]) for i, j in found]
+        if parts: y[at], l[at] = look(q[at], parts, *how)
+
+def back_over_ranges(back, q, k, v, rows, owner, scale, lo, hi, gy, lse, delta, gq, gk, gv):
+    for g in (gq, gk, gv): g[...] = 0
+    for at, found in ranges(rows):
+        for i, j in found:
+            how = owner, scale, lo, hi, gy[at], lse[at], delta[at]
+            more, gk[at, i:j], gv[at, i:j] = back(q[at], [(i, k[at, i:j], v[at, i:j])], *how)
+            gq[at] += more
+
+def joined_pieces(pieces):
+    "The keys and the values of all pieces."
+    _, *both = zip(*pieces)
+    return [a[0] if len(a) == 1 else np.concatenate(a, 1) for a in both]
+
+def look_at_ranges(look, q, pieces, rows, *how):
+    "Result and lse over the keys that count: true in rows (batch, key)."
+    y, l = np.empty(q.shape, q.dtype), np.empty(q.shape[:3], q.dtype)
+    as_one_call(over_ranges, [look, q, *joined_pieces(pieces), rows, *how], [y, l])
+    return y, l
+
+def look_back_at_ranges(back, q, pieces, rows, *how):
+    "Gradients of that for q, k and v."
+    given = q, *joined_pieces(pieces)
+    slopes = [np.empty(a.shape, a.dtype) for a in given]
+    as_one_call(back_over_ranges, [back, *given, rows, *how], slopes)
+    return slopes

@@ -3,8 +3,8 @@ batches of small matrices."""
 from functools import lru_cache
 from math import prod
 import numpy as np
-from . import dispatch, threads
-from .dispatch import kernel
+from . import threads
+from .dispatch import as_one_call, kernel
 from .reductions import BLOCK, sum_last, sum_mid
 
 # BLAS adds thin products up one by one: long ones go in parts of so many, those of two vectors in
@@ -41,8 +41,7 @@ def matrix_product(a, b, out=None):
         if not cuts or is_turned(a, b) or out is not None and any(np.may_share_memory(out, v) for v in (a, b)):
             return np.matmul(a, b, out=out)
         y = np.empty((*a.shape[:-1], b.shape[-1]), np.result_type(a, b)) if out is None else out
-        if dispatch.tracer is None: in_panels(a, b, y)
-        else: dispatch.tracer(in_panels, [a, b], [y], ())       # one call: other threads do not tell
+        as_one_call(in_panels, [a, b], [y])       # other threads do not tell
         return y
 
 

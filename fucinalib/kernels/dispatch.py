@@ -87,6 +87,12 @@ def quiet(f):
 
 tracer = None       # while somebody traces what is called: what stands around the call of a double
 
+def as_one_call(f, given, outs):
+    "f(*given, *outs), which writes `outs`: one call for who traces, whatever it does inside."
+    if tracer is None: f(*given, *outs)
+    else: tracer(f, given, outs, ())
+
+
 listening = []      # a set of names for each block of `noted` on any thread; while there is none, nobody asks
 _names = contextvars.ContextVar('names', default=None)     # the one of this thread
 

@@ -10,7 +10,7 @@ __all__ = ['BENDS', 'NORMS', 'MultiHeadAttention', 'KVCache', 'FeedForward', 'Tr
 from copy import deepcopy
 import numpy as np
 from ..checks import is_whole, shown
-from ..errors import GradError, InvalidShape, OptionError, ShapeMismatch
+from ..errors import GradError, InvalidShape, OptionError, ShapeMismatch, TagError
 from ..errors import did_you_mean, fault, named
 from .axes import one_axis
 from .calls import maker
@@ -19,8 +19,8 @@ from .layers import Dropout, Linear
 from .module import Module, derived
 from .norms import LayerNorm, RMSNorm
 from ..ops.rotary import AxisRange
-from ..tags import name_of, without
-from ..tensor import wrap
+from ..tags import without
+from ..tensor import Tensor, wrap
 
 # %% ../../nbs/30e_attention_layers.ipynb #fc22d1cf
 def _head_sizes(embed, heads, kv_heads, d):
@@ -40,9 +40,25 @@ def _head_sizes(embed, heads, kv_heads, d):
 # %% ../../nbs/30e_attention_layers.ipynb #8099b714
 def _headed(a, over):
     "Queries, keys or values with their axes in the order and under the names that attention asks for."
-    tags = tuple([*without(a.tags[:-2], (name_of(a, over),)), over, *a.tags[-2:]])
+    if over not in a.tags[:-2]: raise _no_words(a, over)
+    tags = tuple([*without(a.tags[:-2], (over,)), over, *a.tags[-2:]])
     if a.tags != tags: a = a.permute(*tags)
     return a if over == 'seq' else a.rename(**{over: 'seq'})
+
+def _no_words(a, over):
+    "The error for words that stand along another axis."
+    head, last = f'over {over!r}: there is no such axis', a.tags[:-2][-1:]
+    if not last: return fault(TagError, head, help=f'x.insert_axis({over!r}) is one word')
+    help = f'over={last[0]!r} when the layer is made, or x.rename({last[0]}={over!r})'
+    return fault(TagError, head, help=help)
+
+# %% ../../nbs/30e_attention_layers.ipynb #0e4a3f3a
+def _counting(self, valid, k, cache):
+    "Which of the keys count, under the names that attention asks for."
+    if not isinstance(valid, Tensor) or self.over not in valid.tags: return valid
+    if self.over != 'seq': valid = valid.rename(**{self.over: 'seq'})
+    gone = 0 if cache is None else valid.size('seq') - k.size('seq')
+    return valid.narrow('seq', gone, k.size('seq')) if gone > 0 else valid
 
 # %% ../../nbs/30e_attention_layers.ipynb #f52c7fa1
 def _looked_at(self, x, cache, memory):
@@ -64,7 +80,7 @@ def _all_of_it(window, rope):
     raise fault(OptionError, head, help='window=0, rope=None')
 
 # %% ../../nbs/30e_attention_layers.ipynb #11448514
-def _attend(self, x, cache=None, memory=None):
+def _attend(self, x, cache=None, memory=None, valid=None):
     "The result for x, whose words follow those that the cache holds, or look at those of `memory`."
     told = _looked_at(self, x, cache, memory)
     q, k, v = [_headed(part(a), self.over) for part, a in ((self.q, x), (self.k, told), (self.v, told))]
@@ -72,7 +88,8 @@ def _attend(self, x, cache=None, memory=None):
         at = AxisRange(q.size('seq'), 0 if cache is None else len(cache))
         q, k = [a.rope('seq', 'd', self.rope, positions=at) for a in (q, k)]
     if cache is not None: k, v = cache.add(k, v, self.window)
-    y = q.attention(k, v, mask=self.mask, window=self.window)
+    valid = _counting(self, valid, k, cache)
+    y = q.attention(k, v, mask=self.mask, window=self.window, valid=valid)
     y = self.o(y.split('out', 'head d', q.shape[-2:]))
     return y if self.over == 'seq' else y.rename(seq=self.over)
 
@@ -207,8 +224,8 @@ class TransformerBlock(Module):
         self.feed = FeedForward(embed, hidden, act, seed=derived(seed, 'feed'), **own)
         self.drop1, self.drop2 = Dropout(dropout), Dropout(dropout)
 
-    def forward(self, x, cache=None):
-        x = x + self.drop1(self.attention(self.norm1(x), cache))
+    def forward(self, x, cache=None, valid=None):
+        x = x + self.drop1(self.attention(self.norm1(x), cache, valid=valid))
         return x + self.drop2(self.feed(self.norm2(x)))
 
 NORMS = dict(layer=LayerNorm, rms=RMSNorm)
@@ -234,10 +251,10 @@ class DecoderBlock(TransformerBlock):
         self.norm3, self.drop3 = deepcopy(self.norm1), Dropout(self.drop1.p)
 
 # %% ../../nbs/30e_attention_layers.ipynb #483af168
-def _look_back_and_aside(self, x, memory, cache=None):
-    "The result for x, whose words follow those that the cache holds."
-    x = x + self.drop1(self.attention(self.norm1(x), cache))
-    x = x + self.drop3(self.cross(self.norm3(x), memory=memory))
+def _look_back_and_aside(self, x, memory, cache=None, valid=None, memory_valid=None):
+    "The result for x, whose words follow those that the cache holds; `valid` ones count."
+    x = x + self.drop1(self.attention(self.norm1(x), cache, valid=valid))
+    x = x + self.drop3(self.cross(self.norm3(x), memory=memory, valid=memory_valid))
     return x + self.drop2(self.feed(self.norm2(x)))
 
 DecoderBlock.forward = _look_back_and_aside

@@ -101,12 +101,12 @@ def way_to_state(given):
 
 
 def as_its_weights(e, module, given):
-    """Of two number types that met in a module: if all of its weights are of one, and what it is given is of another,
-    the data are to change, not a weight or what was computed on the way."""
-    if not isinstance(e, DTypeError) or NEVER_MIXED not in (e.help or ''): return
+    """The error, or that of two number types that met in a module: if all of its weights are of one, and what it is
+    given is of another, the data are to change, not a weight or what was computed on the way."""
+    if not isinstance(e, DTypeError) or NEVER_MIXED not in (e.help or ''): return e
     x = next((v for v in given if isinstance(v, Tensor) and v.dtype.is_float), None)
     kinds = {str(t.dtype) for _, t in module.named_tensors() if t.dtype.is_float}
-    if x is None or len(kinds) != 1 or str(x.dtype) in kinds or not kinds <= {'f32', 'f64'}: return
+    if x is None or len(kinds) != 1 or str(x.dtype) in kinds or not kinds <= {'f32', 'f64'}: return e
     kind, = kinds
-    e.__init__(f'x is {x.dtype}, and the weights are {kind}', f"x.to({kind!r}), for data of the model's type",
-               dict(x=cells(x)))
+    return fault(type(e), f'x is {x.dtype}, and the weights are {kind}',
+                 help=f"x.to({kind!r}), for data of the model's type", x=x)

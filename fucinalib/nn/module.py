@@ -18,7 +18,7 @@ import numpy as np
 from ..arguments import as_whole, say_sizes
 from ..autograd import no_grad
 from ..dtypes import rounded
-from ..elsewhere import answering
+from ..elsewhere import answering, not_taken
 from ..errors import FucinaError, OptionError, fault, named
 from ..hooks import Watcher, watched_layer, watching
 from ..kernels.random import word
@@ -233,11 +233,9 @@ class Module(Saved):
     def __call__(self, *args, **kw):
         token = _calls.set((*_calls.get(), self))
         try: return watched_layer(self, args, kw) if watching else self.forward(*args, **kw)
-        except FucinaError as e:
-            if not e.where: as_its_weights(e, self, args)
-            if e.op is None: e.told(type(self).__name__, {})
-            if not e.where: e.within(_join(type(_calls.get()[0]).__name__, layer_path()))
-            raise
+        except (FucinaError, TypeError) as e:
+            if (said := _completed(e, self, args, kw)) is e: raise
+            raise said from None
         finally: _calls.reset(token)
 
     def spec(self): "What it was made from, between the parentheses when it prints."; return ''
@@ -259,6 +257,16 @@ def _name_in(outer, inner):
     for name, v in outer.own():
         if v is inner: return name
     return next((path for path, m in outer.named_modules() if m is inner), type(inner).__name__)
+
+# %% ../../nbs/30_modules.ipynb #bb2642db
+def _completed(e, module, args, kw):
+    "An error on its way out of a layer, with the path to it; of a call that is none its own."
+    kind = type(module).__name__
+    if not isinstance(e, FucinaError): e = not_taken(module.forward, args, kw, kind) or e
+    if not isinstance(e, FucinaError): return e
+    if not e.where: e = as_its_weights(e, module, args)
+    if e.op is None: e.told(kind, {})
+    return e if e.where else e.within(_join(type(_calls.get()[0]).__name__, layer_path()))
 
 # %% ../../nbs/30_modules.ipynb #028ce5ac
 Part = namedtuple('Part', 'name title size tensors parts times')

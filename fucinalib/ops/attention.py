@@ -10,12 +10,12 @@ import numpy as np
 from .. import kernels
 from ..arguments import check_state, check_streams, read_owners
 from ..autograd import op
-from ..checks import agrees, axes, constant, leading, mixed, new_axis, no_gradient, number
-from ..checks import one_of, rank, real, same_type, vector, whole
+from ..checks import agrees, axes, constant, leading, marks, mixed, new_axis, no_gradient
+from ..checks import number, one_of, rank, real, same_type, vector, whole
 from ..dtypes import SHORT
 from ..errors import InvalidShape, OptionError, TagError, fault
-from ..kernels.attention import attend, attend_back
-from ..tags import parse
+from ..kernels.attention import attend, attend_back, look_at_ranges, look_back_at_ranges
+from ..tags import align, parse
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/22_attention.ipynb #107a6403
@@ -86,6 +86,28 @@ def _look_back(q, parts, own, scale, lo, hi, gy, l, delta):
         gq = more if gq is None else gq + more
     return gq, gk, gv
 
+# %% ../../nbs/22_attention.ipynb #bf43d4d5
+_counting = [marks('valid', 'seq', 'k'), agrees('valid', 'k')]
+
+def _rows_of(valid, k):
+    "The keys that count for each entry of the batch as rows; None for all."
+    if valid is None: return None
+    own = align(valid.data, valid.tags, k.tags[:-2])
+    return np.broadcast_to(own, k.shape[:-2]).reshape(-1, k.shape[-3])
+
+# %% ../../nbs/22_attention.ipynb #a5e98a81
+def _looked(x, k, v, rows, *how):
+    "Result and lambda over the keys that count, all for None."
+    parts = _pieces(k, v, x.dtype)
+    if rows is None: return _look(x, parts, *how)
+    return look_at_ranges(_look, x, parts, rows, *how)
+
+def _looked_back(x, k, v, rows, *how):
+    "Gradients of that for q, k and v."
+    parts = _pieces(k, v, x.dtype)
+    if rows is None: return _look_back(x, parts, *how)
+    return look_back_at_ranges(_look_back, x, parts, rows, *how)
+
 # %% ../../nbs/22_attention.ipynb #503ac799
 _bias = [rank('bias', 2, 'seq key', kind=InvalidShape), same_type('bias', 'q')]
 _mask = one_of('mask', 'causal bidirectional', hint='a table of numbers added to the scores is a bias')
@@ -122,22 +144,23 @@ def _bias_table(bias, mask, t, s, **operands):
 _BIASED = 'with a bias: scores.add(bias).softmax(tag) and dot have gradients'
 
 # %% ../../nbs/22_attention.ipynb #a1c05e3c
-def _with_sink(y, l, z):
-    "Result and lambda with one more score for each head, which gives nothing."
-    total = np.logaddexp(l, z)
-    return y * np.exp(l - total)[..., None], total
+def _with_sink(y, l, sinks):
+    "Result, lambda and sinks, with one more score for each head, which gives nothing."
+    if sinks is None: return y, l, None
+    total = np.logaddexp(l, sinks.data)
+    return y * np.exp(l - total)[..., None], total, sinks.data
 
-def _slopes(g, q, k, v, how, y, l, z):
+def _slopes(g, q, k, v, how, y, l, z, rows):
     "Gradients of attention for q, k, v, the bias and the sinks."
     x, gy = _batched(q.data), g.reshape(y.shape)
     delta = np.einsum('bthd,bthd->bth', gy, y)
-    gq, gk, gv = _look_back(x, _pieces(k, v, x.dtype), *how, gy, l, delta)
+    gq, gk, gv = _looked_back(x, k, v, rows, *how, gy, l, delta)
     gz = None if z is None else -kernels.sum(np.exp(z - l) * delta, (0, 1))
     if k.dtype != q.dtype: return gq.reshape(q.shape), None, None, None, gz
     return gq.reshape(q.shape), gk.reshape(k.shape), gv.reshape(v.shape), None, gz
 
 # %% ../../nbs/22_attention.ipynb #a1c05e3b
-@op('attention', needs=[real('q'), axes('q', 'seq head d', False), *_keys, *_bias, _mask,
+@op('attention', needs=[real('q'), axes('q', 'seq head d', False), *_keys, *_bias, _mask, *_counting,
     number('scale', finite=False), whole('window', 0, kind=OptionError), vector('sinks', "'head'", 'q'),
     constant('kv_head lens'), new_axis('out', 'q', free=('head', 'd'))])
 def attention(q:Tensor,           # 'seq head d'; axes before them are batches
@@ -151,26 +174,27 @@ def attention(q:Tensor,           # 'seq head d'; axes before them are batches
               sinks:Tensor=None,  # 'head': one more score of each that takes a share and gives nothing
               lens=None,          # numbers of keys of several streams, each with a k, a v and one query
               out='out',          # name of the last axis of the result
+              valid=None,         # the keys that count: bool, 'seq', or batches and 'seq'; None for all
              )->Tensor:
     """Softmax-weighted mean of the values for each query and head; 'seq out', heads side by side.
 
     Unlike torch, a causal band is aligned at its end. A query that sees nothing gives 0."""
     if lens is not None or isinstance(k, (list, tuple)) or isinstance(v, (list, tuple)):
-        return _streams(q, k, v, scale, mask, window, bias, kv_head, sinks, lens, out)
+        return _streams(q, k, v, scale, mask, window, bias, kv_head, sinks, lens, out, valid)
     _check_keys(q, k, v, mask)
     (t, heads, d), (s, n) = q.shape[-3:], k.shape[-3:-1]
     scale = d**-.5 if scale is None else float(scale)
     how = read_owners(heads, n, kv_head), scale, *_band(t, s, mask, window)
     x, table = _batched(q.data), _bias_table(bias, mask, t, s, q=q, k=k, v=v, sinks=sinks)
-    y, l = _look(x, _pieces(k, v, x.dtype), *how, table)
-    z = None if sinks is None else sinks.data
-    if z is not None: y, l = _with_sink(y, l, z)
+    rows = _rows_of(valid, k)
+    y, l, z = _with_sink(*_looked(x, k, v, rows, *how, table), sinks)
     tags = q.tags[:-2] + parse(out)
-    return y.reshape(*q.shape[:-2], heads * d), tags, lambda g: _slopes(g, q, k, v, how, y, l, z)
+    return y.reshape(*q.shape[:-2], heads * d), tags, lambda g: _slopes(g, q, k, v, how, y, l, z, rows)
 
 # %% ../../nbs/22_attention.ipynb #42e5ff8b
-def _streams(q, k, v, scale, mask, window, bias, kv_head, sinks, lens, out):
+def _streams(q, k, v, scale, mask, window, bias, kv_head, sinks, lens, out, valid):
     "One query for each stream, each with a cache of its own."
+    if valid is not None: raise fault(OptionError, 'of streams and valid', help='lens says what counts')
     axes('q', 'seq head d').ask(dict(q=q))
     check_streams(q.shape[0], k, v, lens, mask == 'causal' and bias is None)
     _check_constant('streams have no gradient', q=q, k=k, v=v, sinks=sinks)
