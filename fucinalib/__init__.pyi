@@ -8,6 +8,7 @@ from . import llm as llm
 from . import lora as lora
 from . import nn as nn
 from . import optim as optim
+from . import text as text
 from . import train as train
 from .dtypes import DType as DType
 from .tensor import Tensor as Tensor, _Array, _DType, _Number, _Sizes, _Tags

@@ -1185,6 +1185,92 @@ warmup
 min
     the floor, as a share of the base rate
 """,
+    'text.Tokenizer':
+"""Text to ids and back.
+
+Parameters
+----------
+model
+    makes ids of pieces
+tokens
+    id -> bytes that it stands for
+added
+    `Added` tokens
+split
+    text -> pieces; None: the whole text is one
+normal
+    (text, whether it begins the whole text) -> text
+bos
+    id of the token that begins a text
+eos
+    id of the token that ends one
+add_bos
+    whether the model wants bos before a prompt
+add_eos
+    whether it wants eos after a text
+strip
+    what decoding takes away from the beginning of a text
+""",
+    'text.Tokenizer.bytes':
+"""What the ids stand for, special tokens too, as bytes and unchanged.
+
+Parameters
+----------
+ids
+    whole numbers: a list, an array, a tensor
+""",
+    'text.Tokenizer.decode':
+"""The text of ids. Bytes that are no UTF-8 become U+FFFD.
+
+Parameters
+----------
+ids
+    whole numbers: a list, an array, a tensor
+special
+    whether control tokens are shown
+""",
+    'text.Tokenizer.encode':
+"""The ids of a text, a list. Without `special` no text makes a special token.
+
+Parameters
+----------
+text
+    a str
+special
+    whether special tokens in the text count as such
+""",
+    'text.Tokenizer.id':
+"""The id of a token, a special one first.
+
+Parameters
+----------
+text
+    of a token
+""",
+    'text.Tokenizer.piece':
+"""What a token stands for, as text; bytes that are no character are written \\xff.
+
+Parameters
+----------
+id
+    of a token
+""",
+    'text.Tokenizer.stream':
+"""Decodes token by token, never half a character: see `Stream`.
+
+Parameters
+----------
+special
+    whether control tokens are shown
+""",
+    'text.from_gguf':
+"""The tokenizer of a model in a GGUF file, from the file's metadata.
+
+Parameters
+----------
+metadata
+    what a GGUF file says under 'tokenizer.ggml.'
+""",
     'train.AvgPool2D':
 """The mean of each window over pictures; zeros beyond the border do not count.
 

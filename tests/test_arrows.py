@@ -15,9 +15,11 @@ ORDER = """_before_numpy colors errors absent misnamed sides positions elsewhere
            contraction_trace
            ops facts registry_table
            nn optim data knn train evolution lora tracing surroundings plans recording profiling
-           text files quant llm
+           files text quant llm
            exercises examples cli __main__ __init__""".split()
 CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm'}      # packages of chapters
+# Files of such a package that stand on its chapters, by the place in their order.
+PLAIN = {'text.bytelevel': '40b', 'text.sentencepiece': '41a', 'text.tokenizer': '41b', 'llm.loading': '44b'}
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
 
@@ -56,8 +58,6 @@ def place(name, pages):
     return ORDER.index(group), pages.get(name, '') if group in CHAPTERED else ''
 
 
-# Files of such a package that stand on its chapters, by the place in their order.
-PLAIN = {'llm.loading': '44b'}
 PAGES = chapters() | PLAIN
 
 @pytest.mark.parametrize('name', [n for n in modules() if n.split('.')[-1] not in DISPLAY])

@@ -1,0 +1,211 @@
+"""Readers of byte-level BPE: tokenizer.json, .tiktoken, the metadata of GGUF files of the kind `gpt2`.
+
+Each gives the parts of a `Tokenizer`. A part that is not known is refused by name, since leaving it out would give
+other tokens without a word."""
+import base64, binascii, json, unicodedata
+from itertools import chain
+from pathlib import Path
+from ..errors import FileError, brief, did_you_mean, fault
+from .bpe import BPE, from_letters
+from .splits import KNOWN, PRE, Splitter, pre_tokenizer
+
+__all__ = ['read_json', 'read_tiktoken', 'from_gguf', 'json_of', 'added_of', 'normal_of', 'beside', 'ends_of',
+           'is_marker']
+
+FORMS = 'NFC NFD NFKC NFKD'.split()
+NEXT = 'tokenizers that are read here cut bytes (pre_tokenizer ByteLevel); tell what the file is for in an issue'
+
+SAVED = 'a tokenizer.json is the file that `tokenizers` saves'
+
+
+def refused(what, there=(), help=None):
+    "The fault for a part of a file that is not known."
+    return fault(FileError, f'{what} is not known here', help=help or did_you_mean(what, there, 'known'))
+
+
+def json_of(path):
+    "The object in a JSON file."
+    try: said = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError):
+        raise fault(FileError, f'{Path(path).name} is no JSON', help=SAVED) from None
+    except OSError as e: raise fault(FileError, f'{path}: {e.strerror}', help='name a file that is there') from None
+    if not isinstance(said, dict) or not isinstance(said.get('model'), dict):
+        raise fault(FileError, f'{Path(path).name} has no model', help=SAVED)
+    return said
+
+
+def read_json(path):
+    "The parts in a tokenizer.json, with what tokenizer_config.json beside it says of the ends of a text."
+    said = json_of(path)
+    return of_json(said) | ends_of(said, beside(path))
+
+
+def of_json(said):
+    "The parts that a tokenizer.json says."
+    model = said['model']
+    kind = model.get('type') or ('BPE' if 'merges' in model else None)
+    if kind != 'BPE': raise refused(f'a model of the type {kind!r}', help=NEXT)
+    for name in 'continuing_subword_prefix end_of_word_suffix dropout byte_fallback'.split():
+        if model.get(name): raise refused(f'{name}={model[name]!r} of a model', help=NEXT)
+    decoder = said.get('decoder') or {'type': 'ByteLevel'}
+    if (kind := decoder.get('type')) != 'ByteLevel': raise refused(f'a decoder of the type {kind!r}', ['ByteLevel'])
+    split, is_bytes = pre_tokenizer(said.get('pre_tokenizer'))
+    if not is_bytes: raise refused('a pre_tokenizer without ByteLevel', help=NEXT)
+    added = added_of(said)
+    vocab = model['vocab']
+    tokens = [b''] * (1 + max(chain(vocab.values(), (a[1] for a in added)), default=-1))
+    own = {a[1] for a in added}
+    for token, i in vocab.items(): tokens[i] = b'' if i in own else from_letters(token)
+    pairs = [m.split(' ') if isinstance(m, str) else m for m in model['merges']]
+    bpe = BPE(tokens, merges_of(pairs, vocab), bool(model.get('ignore_merges')), vocab.get(model.get('unk_token')))
+    for a in added: tokens[a[1]] = a[0].encode()
+    return dict(model=bpe, tokens=tokens, added=added, split=split, normal=normal_of(said.get('normalizer')))
+
+
+def merges_of(pairs, vocab):
+    "Pairs of tokens as written -> (id, id, id of what they become)."
+    for pair in pairs:
+        try: a, b = pair
+        except ValueError:
+            raise fault(FileError, f'{brief(pair)} is no merge', help="a merge is 'a b' or ['a', 'b']") from None
+        if a not in vocab or b not in vocab or a + b not in vocab:
+            raise fault(FileError, f'the merge of {brief(a)} and {brief(b)} has a token that is not in the vocabulary',
+                        help='the file is damaged, or put together from two')
+        yield vocab[a], vocab[b], vocab[a + b]
+
+
+def is_marker(text):
+    "Whether a token that is not called special is a mark all the same, which user text must not forge: </tool_call>."
+    text = text.strip()
+    return len(text) > 2 and text[0] + text[-1] in ('<>', '[]')
+
+
+def added_of(said):
+    "The added tokens of a tokenizer.json, as `Added` takes them."
+    for t in said.get('added_tokens') or ():
+        if t.get('single_word'): raise refused(f"single_word of the token {t['content']!r}", help=NEXT)
+    return [(t['content'], t['id'], t.get('special') or is_marker(t['content']), bool(t.get('special')),
+             bool(t.get('lstrip')), bool(t.get('rstrip')), not t.get('normalized'))
+            for t in said.get('added_tokens') or () if t['content']]
+
+
+def normal_of(said):
+    "The function that a normaliser of Unicode forms is; None if there is none."
+    if said is None: return None
+    if said['type'] == 'Sequence':
+        steps = [f for f in map(normal_of, said['normalizers']) if f]
+        if not steps: return None
+        def all_of(text, first):
+            for f in steps: text = f(text, first)
+            return text
+        return all_of
+    if said['type'] not in FORMS: raise refused(f"a normalizer of the type {said['type']!r}", FORMS)
+    return lambda text, first: unicodedata.normalize(said['type'], text)
+
+
+def beside(path):
+    "What tokenizer_config.json in the same folder says."
+    try: return json.loads((Path(path).parent/'tokenizer_config.json').read_bytes())
+    except (OSError, ValueError): return {}
+
+
+def ends_of(said, config):
+    "bos, eos and whether they are added, from both files."
+    ids = {t['content']: t['id'] for t in said.get('added_tokens') or ()}
+    vocab = said['model'].get('vocab')
+    if isinstance(vocab, dict): ids = vocab | ids
+    text = lambda name: v.get('content') if isinstance(v := config.get(name), dict) else v
+    bos, eos = ids.get(text('bos_token')), ids.get(text('eos_token'))
+    first, last = template_of(said.get('post_processor'), ids)
+    return dict(bos=first if bos is None else bos, eos=last if eos is None else eos,
+                add_bos=bool(config.get('add_bos_token', first is not None)),
+                add_eos=bool(config.get('add_eos_token', last is not None)))
+
+
+def template_of(said, ids):
+    "The special tokens that a post-processor puts before and after a text."
+    kind = (said or {}).get('type')
+    if kind == 'Sequence':
+        found = [template_of(p, ids) for p in said['processors']]
+        return tuple(next((f[i] for f in found if f[i] is not None), None) for i in (0, 1))
+    if kind in ('BertProcessing', 'RobertaProcessing'): return said['cls'][1], said['sep'][1]
+    if kind not in (None, 'ByteLevel', 'TemplateProcessing'): raise refused(f'a post_processor of the type {kind!r}')
+    if kind != 'TemplateProcessing': return None, None
+    row = [next(iter(piece.items())) for piece in said['single']]
+    at = next((i for i, (what, _) in enumerate(row) if what == 'Sequence'), len(row))
+    one = lambda part: next((ids.get(said_['id']) for what, said_ in part if what == 'SpecialToken'), None)
+    return one(row[:at]), one(row[at + 1:])
+
+
+# ---- tiktoken
+def read_tiktoken(path):
+    "The parts of a .tiktoken file, which has ranks alone: cuts and special tokens go by its name."
+    try: rows = [line.split() for line in path.read_bytes().splitlines() if line]
+    except OSError as e: raise fault(FileError, f'{path}: {e.strerror}', help='name a file that is there') from None
+    try: ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in rows}
+    except (ValueError, binascii.Error):
+        raise fault(FileError, f'{path.name} is no .tiktoken file',
+                    help='each of its lines is a token in base64 and a rank') from None
+    name = next((n for n in KNOWN if n in path.stem), None)
+    if name is None:
+        raise refused(f'the encoding {path.stem!r}',
+                      help=f'how it cuts text is not in the file; known by name: {" ".join(KNOWN)}')
+    patterns, special = KNOWN[name]
+    return of_ranks(ranks, patterns, special)
+
+
+def of_ranks(ranks, patterns, special):
+    "The parts of a vocabulary that merges whatever two tokens make a third, the lowest first."
+    tokens = [b''] * (1 + max(chain(ranks.values(), special.values())))
+    for token, i in ranks.items(): tokens[i] = token
+    model = BPE(tokens, merges_of_ranks(ranks), whole=True)
+    for text, i in special.items(): tokens[i] = text.encode()
+    return dict(model=model, tokens=tokens, added=[(text, i) for text, i in special.items()], split=Splitter(patterns),
+                eos=special.get('<|endoftext|>'))
+
+
+def merges_of_ranks(ranks):
+    "Every pair of tokens that makes a token, by the rank of what it makes."
+    get = ranks.get
+    for token, new in sorted(ranks.items(), key=lambda r: r[1]):
+        for i in range(1, len(token)):
+            a, b = get(token[:i]), get(token[i:])
+            if a is not None and b is not None: yield a, b, new
+
+
+# ---- GGUF
+KINDS = dict(normal=1, unknown=2, control=3, user=4, unused=5, byte=6)
+
+
+def from_gguf(metadata):
+    "The parts of a vocabulary of the kind `gpt2`."
+    said = {name.removeprefix('tokenizer.ggml.'): v for name, v in metadata.items()}
+    pre = said.get('pre')
+    if pre not in PRE:
+        head = f'tokenizer.ggml.pre {pre!r} is not known' if pre else 'the file does not say how it cuts text'
+        say = "fl.text.from_gguf(metadata | {'tokenizer.ggml.pre': 'gpt-2'}) cuts as GPT-2 does"
+        raise fault(FileError, head, help=f'{did_you_mean(pre, PRE, "known")}; {say}')
+    patterns, whole = PRE[pre]
+    written = list(said['tokens'])
+    kinds = list(said.get('token_type') if said.get('token_type') is not None else [1] * len(written))
+    vocab = {t: i for i, t in reversed([*enumerate(written)])}
+    tokens = [from_letters(t) if k not in (KINDS['control'], KINDS['user']) else b'' for t, k in zip(written, kinds)]
+    pairs = (split_merge(m) for m in said['merges'])
+    unknown = said.get('unknown_token_id')
+    model = BPE(tokens, merges_of(pairs, vocab), whole, unknown)
+    added = [(t, i, k == KINDS['control'] or is_marker(t), k == KINDS['control'])
+             for i, (t, k) in enumerate(zip(written, kinds)) if k in (KINDS['control'], KINDS['user'])]
+    for text, i, *_ in added: tokens[i] = text.encode()
+    return dict(model=model, tokens=tokens, added=added, split=Splitter(patterns), **ends_of_gguf(said))
+
+
+def ends_of_gguf(said):
+    "bos, eos and whether they are added, from a GGUF file."
+    return dict(bos=said.get('bos_token_id'), eos=said.get('eos_token_id'), add_bos=bool(said.get('add_bos_token')),
+                add_eos=bool(said.get('add_eos_token')))
+
+
+def split_merge(text):
+    "The two tokens of a merge as GGUF writes it; the first may begin with a blank."
+    at = text.find(' ', 1)
+    return [text[:at], text[at + 1:]] if at > 0 else [text]
