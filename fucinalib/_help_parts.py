@@ -267,6 +267,20 @@ Parameters
 x
     points: see neighbours
 """,
+    'llm.Context':
+"""What a model has read, and its cache.
+
+Parameters
+----------
+model
+    of the contract: model(ids, cache=, last=)
+capacity
+    tokens at most; None: it grows
+dtype
+    of keys and values: 'f32', 'f16' or 'q8_0'
+chunk
+    tokens of a prompt that are read at once
+""",
     'llm.Model':
 """A decoder: ids in, for each the logits of the word that follows.
 
@@ -293,6 +307,58 @@ cache
 last
     only the last word's logits
 """,
+    'llm.Sampling':
+"""How tokens are chosen.
+
+Parameters
+----------
+temperature
+    0: the likeliest token, else what logits are divided by
+top_k
+    keep so many of the likeliest; 0: all
+top_p
+    keep the fewest likeliest whose shares reach this; 1: all
+min_p
+    keep those with this part of the best one's share; 0: all
+repetition_penalty
+    of tokens in prompt and answer, as in transformers; 1: none
+presence_penalty
+    of tokens in the answer, as at OpenAI; 0: none
+frequency_penalty
+    of each time they are there; 0: none
+last_n
+    llama.cpp's rule: all three count the last so many tokens
+logit_bias
+    token -> what is added to its logit; -inf forbids it
+seed
+    same seed, same answer; None: the next one of the process
+""",
+    'llm.generate':
+"""An answer, step by step: for step in generate(model, 'Once'): print(step.text, end='').
+
+Parameters
+----------
+model
+    Model of `load`, or any that keeps its contract
+prompt
+    ids, or a text
+max_new
+    tokens at most; None: until the context is full
+stop
+    strings and ids that end the answer; a string, or a list
+ignore_eos
+    go on where the model would end
+logprobs
+    tell so many of the likeliest tokens at each step
+context
+    Context of earlier calls: what it has read already is not read again
+draft
+    a small model of the same vocabulary that guesses ahead
+propose
+    tokens it guesses at a time
+sampling
+    temperature, top_k, ...: the options of Sampling
+""",
     'llm.load':
 """A language model from its files. The weights stay where they are, in memory that is mapped.
 
@@ -302,6 +368,34 @@ path
     a folder with config.json and safetensors, or one .gguf
 ignore
     entries of the configuration that may be there and change nothing
+""",
+    'llm.score':
+"""How likely each of some continuations is. Longer ones are less likely by nature.
+
+Parameters
+----------
+model
+    as for generate
+prompt
+    ids, or a text
+options
+    texts or lists of ids that may come next
+context
+    Context of earlier calls
+""",
+    'llm.token_logprobs':
+"""ln of the share of each token but the first, given those before it in its window.
+
+Parameters
+----------
+model
+    as for generate
+ids
+    ids, or a text
+window
+    tokens a model sees at once; None: as many as it can
+stride
+    tokens from one window to the next; None: half a window
 """,
     'lora.LoRA':
 """y = base(x) + alpha / rank times dropout(x) through A and B. These learn, the base does not.

@@ -1,9 +1,17 @@
 "Language models: decoders, their files, and what they say."
 from .decoder import Cache, Config, Model, Rope
+from .generation import Context, Generation, Score, Step, Stops, generate, perplexity, score, token_logprobs
 from .loading import load
+from .sampling import Bigram, Sampler, Sampling
 from ..elsewhere import of_package as _of_package
 
-_ELSEWHERE = dict.fromkeys('AutoModel AutoModelForCausalLM from_pretrained Llama'.split(), 'fl.llm.load(path)')
+_ANSWER = "for step in fl.llm.generate(model, 'Once'): print(step.text, end='')"
+_ELSEWHERE = dict(dict.fromkeys('pipeline complete completion create_completion decode'.split(), _ANSWER),
+                  **dict.fromkeys('AutoModel AutoModelForCausalLM from_pretrained Llama'.split(), 'fl.llm.load(path)'),
+                  **dict.fromkeys('SamplingParams GenerationConfig LogitsProcessor'.split(),
+                                  'fl.llm.Sampling(temperature=.8, top_p=.9)'),
+                  StoppingCriteria="fl.llm.generate(model, 'Once', stop=['\\n'])",
+                  TextStreamer=_ANSWER, KVCache='fl.llm.Context(model)', DynamicCache='fl.llm.Context(model)')
 
 
 def __getattr__(name): raise _of_package('fl.llm', name, globals(), _ELSEWHERE)
