@@ -368,6 +368,10 @@ path
     a folder with config.json and safetensors, or one .gguf
 ignore
     entries of the configuration that may be there and change nothing
+activation
+    in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
+widen
+    weights of 16 bits become f32 once; False: for each product, in half the memory
 """,
     'llm.score':
 """How likely each of some continuations is. Longer ones are less likely by nature.

@@ -42,3 +42,15 @@ def test_what_a_family_or_file_has_not_is_refused(tmp_path):
     with pytest.raises(FucinaError, match='no family .gemma9.[\\s\\S]*gemma2'):
         fl.llm.load(folder(tmp_path/'a', LLAMA).parent/'a') and read_config(LLAMA | dict(model_type='gemma9'))
     with pytest.raises(FucinaError, match='alibi'): read_config(LLAMA | dict(alibi=True))
+
+
+def test_a_step_on_plain_arrays_is_the_readable_path(tmp_path):
+    model = fl.llm.load(folder(tmp_path/'m', LLAMA))
+    for capacity in (None, 40):
+        plain, fast = model.cache(capacity), model.cache(capacity)
+        model(range(5), cache=plain), model(range(5), cache=fast)
+        for i in range(5, 20):
+            model.fast = False
+            want = model([i], cache=plain, last=True).numpy()
+            model.fast = None
+            np.testing.assert_allclose(model([i], cache=fast, last=True), want, atol=2e-6)

@@ -3,6 +3,7 @@ import json
 from fnmatch import fnmatch
 from pathlib import Path
 import numpy as np
+from ..checks import one_of
 from ..dtypes import as_dtype
 from ..errors import FileError, StateMismatch, fault, named
 from ..ops.blocks import BlockTensor
@@ -17,12 +18,15 @@ __all__ = ['load', 'fill']
 def load(path,       # a folder with config.json and safetensors, or one .gguf
          *,
          ignore=(),  # entries of the configuration that may be there and change nothing
+         activation='f32',  # in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
+         widen=True, # weights of 16 bits become f32 once; False: for each product, in half the memory
         )->Model:
     "A language model from its files. The weights stay where they are, in memory that is mapped."
-    path = Path(path).expanduser()
+    one_of('activation', 'f32 q8').ask(dict(activation=activation))
+    path, how = Path(path).expanduser(), (ignore, activation, widen)
     if path.is_dir() and not (path/'config.json').is_file(): path = _only_gguf(path)
-    if path.is_dir(): return _from_folder(path, ignore)
-    if path.is_file(): return _from_gguf(path, ignore)
+    if path.is_dir(): return _from_folder(path, *how)
+    if path.is_file(): return _from_gguf(path, *how)
     raise fault(FileError, f'there is nothing at {str(path)!r}', help='a folder with config.json, or a .gguf')
 
 
@@ -33,19 +37,19 @@ def _only_gguf(path):
     raise fault(FileError, head, help=f'load({str(found[0])!r})' if found else 'a folder with config.json, or a .gguf')
 
 
-def _from_folder(path, ignore):
+def _from_folder(path, ignore, *how):
     values = _json(path/'config.json')
     config, file = read_config(values, ignore), _Safetensors(path)
-    tensors = fill(config, 'safetensors', {_plain(n): n for n in file.names}, file.__getitem__)
+    tensors = fill(config, 'safetensors', {_plain(n): n for n in file.names}, file.__getitem__, *how)
     return Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=_template(path))
 
 
-def _from_gguf(path, ignore):
+def _from_gguf(path, ignore, *how):
     from ..files import GGUF
     file = GGUF(path)
     def tensor(name): return file[name] if name in file.tensors else None
     config = read_config(as_config(file.metadata, tensor), ignore)
-    tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__)
+    tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__, *how)
     return Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                  template=file.metadata.get('tokenizer.chat_template'))
 
@@ -90,7 +94,7 @@ def fill(c,      # a Config
          kind,   # 'safetensors' or 'gguf'
          names,  # name without prefix -> name in the file
          get,    # the tensor of a name in the file
-        ):
+         activation='f32', widen=True):      # as in `load`
     "Our name -> tensor, with our axes, for every tensor of the model. StateMismatch names what does not fit."
     known, own = names_of(c, kind), tensors_of(c)
     idle = [*IGNORED, *(['lm_head.weight', 'output.weight', 'embed_out.weight'] if c.tied else [])]
@@ -102,7 +106,7 @@ def fill(c,      # a Config
         t = get(names[theirs])
         want = _shape(own, ours, how)
         if t.shape != want: wrong[names[theirs]] = f'{_sizes(t.shape)}, not {_sizes(want)}'
-        else: found |= _taken(c, t, ours, how, own)
+        else: found |= {n: _kept(t, activation, widen) for n, t in _taken(c, t, ours, how, own).items()}
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
     if (kind, c.family) in SHIFTED: found |= {n: wrap(t.data + 1, t.tags) for n, t in found.items() if t.ndim == 1}
     return found
@@ -128,8 +132,13 @@ def _taken(c, t, ours, how, own):
         n, tags = next(iter(sizes.values())), tuple(sizes)
         part = t if len(ours) == 1 else t.narrow(t.tags[along], at, n)
         found[name], at = part.rename(' '.join(tags[::-1] if how == 'columns' else tags)), at + n
-        if len(sizes) == 1 and found[name].dtype != 'f32': found[name] = found[name].to('f32')
     return found
+
+
+def _kept(t, activation, widen):
+    "A tensor as products are to find it."
+    if isinstance(t, BlockTensor): return t.with_activation(activation)
+    return t if t.dtype == 'f32' or t.ndim > 1 and not widen else t.to('f32')
 
 
 def _reordered(t, order):

@@ -1,0 +1,132 @@
+"""One word through a decoder on plain arrays, without the wrapper of operations.
+
+The meaning is that of the blocks in chapter 44, which a test compares; a model's cache of another type than f32, and
+anybody who watches layers or operations, gets those. What a step needs is looked up once, when a model takes its
+first one; weights that were exchanged since are looked up again."""
+import numpy as np
+from .. import kernels
+from ..block_arithmetic import multiply
+from ..hooks import watching
+from ..tensor import Tensor
+
+__all__ = ['Step', 'stepping']
+
+
+def stepping(model, cache):
+    "The Step of a model, or None where the readable path has to be taken."
+    if cache is None or cache.dtype != 'f32' or model.fast is False or watching: return None
+    if model.fast is None or not model.fast.is_of(model): model.fast = Step(model)
+    return model.fast
+
+
+def product_with(w, over):
+    "A function: one row of x to its product with a weight."
+    if isinstance(w, Tensor):
+        a = w.data if w.data.dtype == np.float32 else w.data.astype('f4')
+        return a.T.dot if w.tags[0] == over else a.dot
+    f, blocks = w.dtype, w.blocks.reshape(w.shape[0], -1)
+    return lambda x: multiply(f, blocks, x[None], w.activation)[0]
+
+
+def row_of(w, i):
+    "Row i of a table as f32."
+    if isinstance(w, Tensor): return w.data[i].astype('f4')
+    return w.dtype.floats(np.ascontiguousarray(w.blocks[i])).reshape(-1)
+
+
+def joined(m):
+    "A map as a function of a row."
+    if m is None: return None
+    f, b = product_with(m.weight, m.over), m.bias
+    return f if b is None else lambda x, b=b.data: f(x) + b
+
+
+def normed(n):
+    "A norm as a function of rows."
+    if n is None: return lambda x: x
+    w, eps = n.weight.data, np.float64(n.eps)
+    if n.bias is None: return lambda x: kernels.rms_norm_weighted(x.reshape(-1, len(w)), w, eps)[0].reshape(x.shape)
+    return lambda x, b=n.bias.data: kernels.layer_norm(x[None], w, b, eps)[0][0]
+
+
+def turned(x, cos, sin):
+    "Heads (h, d) turned, the first 2 pairs of their numbers."
+    p = len(cos)
+    a, b = x[:, :p].copy(), x[:, p:2 * p]
+    x[:, :p] = a * cos - b * sin
+    x[:, p:2 * p] = b * cos + a * sin
+    return x
+
+
+def shares(s):
+    s -= s.max(-1, keepdims=True)
+    np.exp(s, out=s)
+    return s / s.sum(-1, keepdims=True)
+
+
+class Step:
+    "model(ids, cache=cache, last=True) for one id."
+
+    def __init__(self, model):
+        self.maps = [(m, m.weight) for m in maps_in(model)]
+        self.layers = [Layer(b) for b in model.blocks]
+        self.norm, self.head = normed(model.norm), joined(model.head)
+
+    def is_of(self, model):
+        "Whether the model still has the weights that were looked up."
+        return all(m.weight is w for m, w in self.maps)
+
+    def __call__(self, model, word, cache):
+        "The logits behind the next word, which joins the cache."
+        c, n = model.config, len(cache)
+        x = row_of(model.embed, word)
+        if c.embed_scale != 1: x = x * np.float32(c.embed_scale)
+        if c.places: x = x + row_of(model.places, n)
+        for i, layer in enumerate(self.layers):
+            x = layer(x, model.speeds(c.ropes[i], n, cache.far), cache.layers[i])
+        cache.ids.append(word)
+        y = self.head(self.norm(x))
+        if c.logit_scale != 1: y = y * np.float32(c.logit_scale)
+        return np.tanh(y / np.float32(c.logit_cap)) * np.float32(c.logit_cap) if c.logit_cap else y
+
+
+def maps_in(model):
+    for b in model.blocks:
+        for m in (*(getattr(b.attention, n) for n in 'qkvo'), b.feed.up, b.feed.gate, b.feed.down):
+            if m is not None: yield m
+    yield model.head
+
+
+class Layer:
+    "A block, as functions of rows."
+
+    def __init__(self, block):
+        a, f = block.attention, block.feed
+        self.block, self.look, self.heads, self.kv, self.d = block, a, a.heads, a.kv_heads, a.d
+        self.q, self.k, self.v, self.o = [joined(getattr(a, n)) for n in 'qkvo']
+        self.up, self.gate, self.down = joined(f.up), joined(f.gate), joined(f.down)
+        self.norm1, self.norm2, self.after1, self.after2 = [
+            normed(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
+        self.by_head = a.q_norm is not None and a.q_norm.weight.tags == ('d',)
+        self.q_norm, self.k_norm = normed(a.q_norm), normed(a.k_norm)
+        self.bend = getattr(kernels, f.act if f.act != 'gelu_erf' else 'gelu')
+        self.scale, self.plus = np.float32(a.scale), np.float32(block.scale)
+
+    def __call__(self, x, turn, cache):
+        first = x + self.after1(self.attend(self.norm1(x), turn, cache)) * self.plus
+        y = self.norm2(x if self.block.parallel else first)
+        if self.gate is not None: y = self.bend(self.up(y), self.gate(y))
+        else: y = self.bend(self.up(y))
+        return first + self.after2(self.down(y)) * self.plus
+
+    def heads_of(self, y, norm, n):
+        y = y.reshape(n, self.d) if self.by_head else y
+        return norm(y).reshape(n, self.d)
+
+    def attend(self, x, turn, cache):
+        q, k = self.heads_of(self.q(x), self.q_norm, self.heads), self.heads_of(self.k(x), self.k_norm, self.kv)
+        if turn is not None: q, k = turned(q, *turn), turned(k, *turn)
+        keys, values = cache.put(k, self.v(x).reshape(self.kv, self.d))      # (s, kv, d)
+        scores = np.matmul(q.reshape(self.kv, -1, self.d), keys.transpose(1, 2, 0)) * self.scale
+        if self.look.cap: scores = np.tanh(scores / np.float32(self.look.cap)) * np.float32(self.look.cap)
+        return self.o(np.matmul(shares(scores), values.transpose(1, 0, 2)).reshape(-1))
