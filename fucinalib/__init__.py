@@ -63,7 +63,15 @@ class _NoFunction(type(_builtins)):
                      help="fl.Tensor([1., 2.], 'col') makes a tensor, fl.param(...) one that learns")
 
 
-_install()
+def _missing(module, name):
+    "The error for a name that a module of the library has not."
+    known, above = [n for n in vars(module) if not n.startswith('_')], module.__name__.rpartition('.')[0]
+    try: help = not isinstance(getattr(_import(above), name), type(_builtins)) and f'from {above} import {name}'
+    except UnknownName as e: help = above != __name__ and e.help
+    return _fault(UnknownName, f'{module.__name__} has no {name!r}', help=help or _of_module(name, known))
+
+
+_install(_missing)
 tensor.__class__ = _NoFunction      # noqa: F821  a submodule that was imported above
 
 

@@ -110,6 +110,8 @@ path
     a CSV file, .gz too
 target
     the column to be learnt; None: there is none
+classes
+    of the target: True, False, or names in order; None: as written
 options
     header=, delimiter=: see read_csv
 """,

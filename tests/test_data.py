@@ -472,6 +472,29 @@ def test_table(tmp_path):
                                      (OptionError, 'no column is left', 'l\n1\n', 'l')]:
         with pytest.raises(kind, match=said): fl.data.from_csv(csv_file(tmp_path, text), target)
 
+@pytest.mark.parametrize('first,more', [('0.0 1.0', '3.0'), ('1.0 2.0', '0.0'), ('0.0 1.0', '0.5'), ('0 1', '7')])
+def test_more_rows_of_a_table_do_not_change_what_its_target_is(tmp_path, first, more):
+    kinds = [fl.data.from_csv(csv_file(tmp_path, 'a,y\n' + ''.join(f'1,{w}\n' for w in words.split())), 'y').y.dtype
+             for words in (first, f'{first} {more}')]
+    assert kinds[0] == kinds[1]
+
+def test_what_a_target_is_not(tmp_path):
+    for said, text, classes in [("'bird' is none of the classes", 'cat bird', ['cat', 'dog']),
+                                ('0.5 is no class', '1 0.5', True),
+                                ('-1 is no class', '1 -1', True), ('a target of words', 'cat dog', False),
+                                ('nan is no class', '1 nan', True)]:
+        path = csv_file(tmp_path, 'a,y\n' + ''.join(f'1,{w}\n' for w in text.split()))
+        with pytest.raises((OptionError, DTypeError), match=said): fl.data.from_csv(path, 'y', classes=classes)
+
+@pytest.mark.parametrize('shape,kind,names', [
+    ((5, 8, 8), 'u1', 'batch h w'), ((5, 8, 9), 'u1', 'batch h w'), ((5, 8, 9), 'f4', 'batch seq feature'),
+    ((5, 8, 9, 3), 'u1', 'batch h w c'), ((5, 3, 8, 9), 'f4', 'batch c h w'),
+    ((2, 3, 4, 5, 6), 'f4', 'batch d1 d2 d3 d4')])
+def test_columns_without_names_are_told_the_usual_ones(shape, kind, names):
+    with pytest.raises(TagError, match=names) as e: fl.data.Dataset(np.zeros(shape, kind))
+    x = eval(e.value.help, dict(fl=fl, x=np.zeros(shape, kind)))
+    assert fl.data.Dataset(x).x.tags == tuple(names.split())
+
 def test_encode():
     codes, names = encode(['dog', 'cat', 'dog'])
     assert codes.tolist() == [1, 0, 1] and names == ('cat', 'dog')

@@ -232,7 +232,13 @@ def test_dir_lists_what_is_imported_later():
 
 # ---- imports of what is not there
 
-FROM = {'from fucinalib.data import DataLoader': "data.batches('batch', 32, seed=0)",
+FROM = {'from fucinalib.autograd import Variable': 'fl.param(values, tags)',
+        'from fucinalib.tensor import tensor': "fl.Tensor([1., 2.], 'col')",
+        'from fucinalib.nn.layers import Dense': "Linear('embed=64', 'hidden=256')",
+        'from fucinalib.optim.steps import Lion': 'optim.Optimizer',
+        'from fucinalib.nn.layers import LSTM': 'from fucinalib.nn import LSTM',
+        'from fucinalib.kernels import softmx_last': "did you mean 'softmax_last'?",
+        'from fucinalib.data import DataLoader': "data.batches('batch', 32, seed=0)",
         'from fucinalib.nn import CrossEntropyLoss': "x.cross_entropy('class', labels)",
         'from fucinalib.nn import Linear, Linaer': 'did you mean fl.nn.Linear?',
         'from fucinalib.nn.init import kaiming_normal_': 'he_normal',
@@ -285,11 +291,12 @@ def test_questions_about_names_and_modules_are_answered_as_before():
     try: exec('from fucinalib.nn import half_made; assert half_made is __import__("sys")', {})
     finally: del sys.modules['fucinalib.nn.half_made']
 
-def test_the_finder_stands_once_behind_all_others():
+def test_the_finders_stand_once_before_and_behind_all_others():
     ours = [f for f in sys.meta_path if getattr(f, '__module__', '') == 'fucinalib.absent']
-    assert len(ours) == 1
+    assert len(ours) == 2
     fl.absent.install()
-    assert sys.meta_path[-1] is fl.absent.Absent and sys.meta_path.count(fl.absent.Absent) == 1
+    for place, finder in ((-1, fl.absent.Absent), (0, fl.absent.Telling)):
+        assert sys.meta_path[place] is finder and sys.meta_path.count(finder) == 1
 
 
 # ---- options that methods have in torch

@@ -199,14 +199,16 @@ def test_a_number_before_the_axis(call, ours):
 
 
 # ---- a table of numbers
-@pytest.mark.parametrize('words, kind, like', [
-    ('0 1 2', 'i64', [0, 1, 2]), ('0.0 1.0 2.0', 'i64', [0, 1, 2]), ('cat dog cat', 'i64', [0, 1, 0]),
-    ('7 9 12', 'i64', [7, 9, 12]), ('0.0 1.0 3.0', 'f32', [0, 1, 3]), ('1.0 2.0 3.0', 'f32', [1, 2, 3]),
-    ('0.0 0.5 1.0', 'f32', [0, .5, 1]), ('0.0 0.0 0.0', 'f32', [0, 0, 0]), ('0.0 1.0 nan', 'f32', None)])
-def test_a_target_that_is_classes_is_one(words, kind, like, tmp_path):
+@pytest.mark.parametrize('words, classes, kind, like', [
+    ('0 1 2', None, 'i64', [0, 1, 2]), ('0.0 1.0 2.0', None, 'f32', [0, 1, 2]), ('cat dog cat', None, 'i64', [0, 1, 0]),
+    ('7 9 12', None, 'i64', [7, 9, 12]), ('0.0 1.0 3.0', True, 'i64', [0, 1, 3]), ('1 2 3', False, 'f32', [1, 2, 3]),
+    ('0.0 0.5 1.0', None, 'f32', [0, .5, 1]), ('0 1 0', False, 'f32', [0, 1, 0]), ('0.0 1.0 nan', None, 'f32', None),
+    ('0.0 1.0 2.0', True, 'i64', [0, 1, 2]), ('cat dog cat', True, 'i64', [0, 1, 0]),
+    ('dog cat dog', ['dog', 'bird', 'cat'], 'i64', [0, 2, 0]), ('9.0 7.0 9.0', [7, 8, 9], 'i64', [2, 0, 2])])
+def test_a_target_that_is_classes_is_one(words, classes, kind, like, tmp_path):
     "Features are real numbers, whatever they are in the file."
     path = tmp_path/'a.csv'
     path.write_text('a,b,y\n' + ''.join(f'{i},{i + .5},{w}\n' for i, w in enumerate(words.split())))
-    rows = data.from_csv(path, target='y')
+    rows = data.from_csv(path, target='y', classes=classes)
     assert rows.y.dtype == kind and (like is None or rows.y.tolist() == like) and rows.x.dtype == 'f32'
     if kind == 'i64' and max(like) < 3: assert fl.rand('batch c', (3, 3)).cross_entropy('c', rows.y).item() > 0

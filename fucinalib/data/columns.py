@@ -58,8 +58,15 @@ def _read_column(name, value, axis):
     a = ingest(value)
     if a.ndim == 1: return Tensor(a, axis)
     if a.ndim == 0: raise fault(InvalidShape, f'{name} is a single number', help=f'{name}=[{a}] is one row')
-    names = ' '.join([axis, *(['feature'] if a.ndim == 2 else [f'd{i}' for i in range(1, a.ndim)])])
+    names = ' '.join([axis, *_usual_names(a)])
     raise fault(TagError, f'{name} has {a.ndim} axes and no names', help=f'fl.Tensor({name}, {names!r})', **{name: a})
+
+
+def _usual_names(a):
+    "What axes behind that of rows are usually called: of a table, of pictures, whose channels are few, or of texts."
+    if a.ndim == 3: return ['h', 'w'] if a.dtype.kind == 'u' or a.shape[1] == a.shape[2] else ['seq', 'feature']
+    if a.ndim == 4: return ['c', 'h', 'w'] if a.shape[1] <= 4 < a.shape[3] else ['h', 'w', 'c']
+    return ['feature'] if a.ndim == 2 else [f'd{i}' for i in range(1, a.ndim)]
 
 
 def read_rows(rows, n, axis):

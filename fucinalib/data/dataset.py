@@ -368,19 +368,20 @@ def _both_parts(name, folder, classes):
 @named
 def from_csv(path,          # a CSV file, .gz too
              target=None,   # the column to be learnt; None: there is none
+             classes=None,  # of the target: True, False, or names in order; None: as written
              **options,     # header=, delimiter=: see read_csv
             )->Dataset:
-    """Rows of a CSV file: x with its columns as features, y with the target, which is whole numbers if
-    it is classes: words, or 0, 1, 2 ... with none left out, also written as 0.0."""
-    found, classes = readers.read_csv(path, **options), ()
+    """Rows of a CSV file: x with its columns as features, y with the target. Words are classes; numbers
+    are as they are written, 1 whole and 1.0 real, whichever there are. `classes` says what is meant."""
+    found, names = readers.read_csv(path, **options), ()
     if target is not None and target not in found:
         raise fault(OptionError, f'there is no column {target!r}', help=did_you_mean(target, found))
     y = found.pop(target, None)
-    if y is not None: y, classes = readers.as_classes(y)
+    if y is not None: y, names = readers.as_classes(y, classes)
     words = [name for name, c in found.items() if c.dtype.kind == 'U']
     if words or not found: raise no_features(words, target)
     x = np.stack([c.astype('f4') for c in found.values()], 1)
-    return Dataset(Tensor(x, 'batch feature'), y, classes=classes)
+    return Dataset(Tensor(x, 'batch feature'), y, classes=names)
 
 # %% ../../nbs/32_data.ipynb #dda9d069
 @named

@@ -4,7 +4,7 @@ A file that is cut short, foreign or uneven is refused with its name and the pla
 import csv, gzip, math, struct, zlib
 from pathlib import Path
 import numpy as np
-from ..errors import DTypeError, EmptySelection, FileError, InvalidShape, fault, named
+from ..errors import DTypeError, EmptySelection, FileError, InvalidShape, OptionError, did_you_mean, fault, named
 
 __all__ = ['read_idx', 'write_idx', 'read_csv', 'read_pictures', 'encode', 'as_classes', 'FileError']
 
@@ -130,15 +130,28 @@ def encode(words)->tuple:
     return codes.reshape(-1).astype('i8'), tuple(names.tolist())
 
 
-def as_classes(column):
+def as_classes(column, classes=None):
     """(the column, or the number of the class in each row; names of the classes, none if they are numbers).
 
-    Words are classes; so are real numbers that are 0, 1, 2 and so on with none left out: other programs write 0.0."""
-    if column.dtype.kind == 'U': return encode(column)
-    kinds = np.unique(column)
-    if column.dtype.kind == 'f' and 1 < len(kinds) and np.array_equal(kinds, np.arange(len(kinds))):
-        return column.astype('i8'), ()
-    return column, ()
+    Words are classes, and numbers are as they are written: 1 is whole and 1.0 is not, whichever values there are.
+    `classes` says it instead: True, False, or the names in order."""
+    words = column.dtype.kind == 'U'
+    if isinstance(classes, (list, tuple)): return _among(column, classes)
+    if classes is None or words and classes is True: return encode(column) if words else (column, ())
+    if words: raise fault(DTypeError, 'a target of words', help='classes=True, or their names in order')
+    if not classes: return column.astype('f4'), ()
+    odd = column[(column % 1 != 0) | (column < 0)]      # NaN, too
+    if not odd.size: return column.astype('i8'), ()
+    help = 'classes are words or the whole numbers from 0; classes=False'
+    raise fault(DTypeError, f'{odd[0]} is no class', help=help)
+
+
+def _among(column, names):
+    "The number of each value among names in order."
+    known = {name: i for i, name in enumerate(names)}
+    odd = next((v for v in column.tolist() if v not in known), None)
+    if odd is not None: raise fault(OptionError, f'{odd!r} is none of the classes', help=did_you_mean(odd, names))
+    return np.array([known[v] for v in column.tolist()], 'i8'), tuple(map(str, names))
 
 
 # ---- pictures
