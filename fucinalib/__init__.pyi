@@ -3,6 +3,7 @@ from typing import Any, Callable, Literal, Sequence, TypeVar, overload
 from . import graph as graph, ops as ops
 from . import data as data
 from . import evolution as evolution
+from . import files as files
 from . import knn as knn
 from . import llm as llm
 from . import lora as lora
@@ -45,6 +46,7 @@ from .errors import StateMismatch as StateMismatch
 from .errors import TagError as TagError
 from .errors import TernaryContractDimNotBlockAligned as TernaryContractDimNotBlockAligned
 from .errors import UnknownImport as UnknownImport
+from .errors import UnknownKey as UnknownKey
 from .errors import UnknownModule as UnknownModule
 from .errors import UnknownName as UnknownName
 from .errors import UnsupportedGradient as UnsupportedGradient

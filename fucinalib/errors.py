@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ['FucinaError', 'TagError', 'NoFirstAxis', 'ShapeError', 'ShapeMismatch',
            'InvalidShape', 'InvalidDataLength', 'UnsupportedView',
            'EmptySelection', 'StateMismatch', 'DTypeError', 'OptionError', 'OptionTypeError', 'IndexOutOfBounds',
-           'DivisionByZero', 'UnknownName', 'UnknownImport', 'UnknownModule', 'GradError', 'BackwardAlreadyRun',
+           'DivisionByZero', 'UnknownName', 'UnknownImport', 'UnknownModule', 'UnknownKey', 'GradError',
+           'BackwardAlreadyRun',
            'MissingOutputGradient', 'MissingBackwardGradient', 'NoGradientGraph',
            'GradientShapeMismatch', 'GradientMismatch',
            'UnsupportedGradient', 'GradientCastUnsupported', 'GradientPackedMatmulUnsupported',
@@ -123,6 +124,7 @@ class DivisionByZero(FucinaError, ZeroDivisionError): "An integer division by ze
 class UnknownName(FucinaError, AttributeError): "A method or function that does not exist."
 class UnknownImport(FucinaError, ImportError): "The import of a name that does not exist."
 class UnknownModule(UnknownImport, ModuleNotFoundError): "The import of a module that does not exist."
+class UnknownKey(FucinaError, KeyError): "A name that a file does not have."
 
 class GradError(FucinaError, RuntimeError): "Something about gradients."
 class BackwardAlreadyRun(GradError): "A graph gives its gradients once."
