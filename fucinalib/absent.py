@@ -8,7 +8,7 @@ from importlib.machinery import PathFinder, SourceFileLoader
 from opcode import opmap
 from .errors import UnknownImport, UnknownModule, UnknownName
 
-__all__ = ['for_import', 'missing', 'Absent', 'Telling']
+__all__ = ['for_import', 'no_such_name', 'Absent', 'Telling']
 ROOT = __name__.partition('.')[0]
 
 
@@ -72,7 +72,7 @@ class Telling(SourceFileLoader):
         _tell(module)
 
 
-def missing(name, module):
+def no_such_name(name, module):
     "The error for a name that a module has not."
     if name.startswith('_') or Telling.say is None:
         return AttributeError(f'module {module!r} has no attribute {name!r}')
@@ -81,7 +81,7 @@ def missing(name, module):
 
 def _tell(module):
     "Give a module that has none a `__getattr__`."
-    def __getattr__(name): raise missing(name, module.__name__)
+    def __getattr__(name): raise no_such_name(name, module.__name__)
     vars(module).setdefault('__getattr__', __getattr__)
 
 

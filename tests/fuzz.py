@@ -122,22 +122,28 @@ def search(start, cases, step=1, dtype=None, tell=print, progress=None, most=40)
         if len(kinds) >= most: break
     return done, counts, kinds
 
-def side_by_side(seed, cases, processes=2, progress=lambda done: None):
-    "The same in several processes: cases run, calls of each operation, and what was found, as text."
+def side_by_side(seed, cases, processes=2, progress=lambda done: None, tell=lambda text: None):
+    "The same in several processes: cases run, calls of each operation, and what was found, as text; told at once, too."
     env = os.environ | {name: '1' for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')}
     def start(k):
         share = len(range(k, cases, processes))
         command = [sys.executable, __file__, '--report', '--step', processes, '--seed', seed + k, '--cases', share]
         return subprocess.Popen([*map(str, command)], env=env, stdout=subprocess.PIPE, text=True)
     running, done, counts, found = [start(k) for k in range(processes)], [0] * processes, {}, []
+    def note(text): found.append(text), tell(text)
     def follow(k):
+        lines = []
         for line in running[k].stdout:
-            if not line.startswith('{'): found.append(line); continue
+            if not line.startswith('{'):
+                lines.append(line)
+                if line == '\n': note(''.join(lines)); lines = []
+                continue
             report = json.loads(line)
             done[k] = report['done']
             for op, n in report.get('counts', {}).items(): counts[op] = counts.get(op, 0) + n
             progress(sum(done))
-        if running[k].wait(): found.append(f'process {k} ended with code {running[k].returncode}\n')
+        if lines: note(''.join(lines))
+        if running[k].wait(): note(f'process {k} ended with code {running[k].returncode}\n')
     followers = [threading.Thread(target=follow, args=(k,)) for k in range(processes)]
     for t in followers: t.start()
     for t in followers: t.join()

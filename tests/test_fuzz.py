@@ -163,6 +163,27 @@ def test_a_told_program_runs(monkeypatch):
     assert names['a'].grad is not None and '# torch: ' in text
 
 
+def test_what_a_process_finds_is_told_at_once(tmp_path, monkeypatch):
+    "Long before the last graph: the other process goes on until the first difference was told."
+    script, told = tmp_path/'search.py', tmp_path/'told'
+    script.write_text(f"""if 1:
+        import json, pathlib, sys, time
+        k = int(sys.argv[sys.argv.index('--seed') + 1])
+        if k == 1: print('# seed 1\\na = 0\\n', flush=True)
+        for _ in range(600 if k == 0 else 0):
+            if pathlib.Path({str(told)!r}).exists(): break
+            time.sleep(.1)
+        else:
+            if k == 0: sys.exit(3)
+        print(json.dumps(dict(done=5, counts=dict(add=2))), flush=True)
+    """)
+    monkeypatch.setattr(fuzz, '__file__', str(script))
+    heard = []
+    def tell(text): heard.append(text), told.write_text('')
+    assert fuzz.side_by_side(0, 10, tell=tell) == (10, dict(add=4), '# seed 1\na = 0\n\n')
+    assert heard == ['# seed 1\na = 0\n\n']
+
+
 @pytest.mark.slow
 @pytest.mark.torch
 def test_a_million_graphs(capfd, request):
@@ -174,6 +195,8 @@ def test_a_million_graphs(capfd, request):
             told[0] = done * 10 // cases
             minutes = (time.monotonic() - start) / 60
             with capfd.disabled(): print(f'\nfuzz      {done} graphs in {minutes:.1f} minutes', flush=True)
-    done, counts, found = fuzz.side_by_side(seed, cases, progress=progress)
+    def tell(text):
+        with capfd.disabled(): print(f'\n{text}', flush=True)
+    done, counts, found = fuzz.side_by_side(seed, cases, progress=progress, tell=tell)
     assert not found and done == cases, f'{done} graphs; each difference as a program:\n{found}'
     if cases >= 100_000: assert min(counts.get(op, 0) for op in TABLE) >= 100

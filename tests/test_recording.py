@@ -1,9 +1,10 @@
 """A recorded step: the bits of an ordinary one, or the reason why it runs as ever."""
-import gc, threading, tracemalloc
+import gc, threading, tracemalloc, weakref
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import fucinalib as fl
+from fucinalib import plans
 from fucinalib.hooks import in_one_piece
 from fucinalib.plans import Run, StepPlan
 from fucinalib.recording import record
@@ -971,3 +972,11 @@ def test_gradients_that_are_forgotten_between_steps():
         for p, q in zip(ps, qs): assert bits(p) == bits(q) and bits(p.grad) == bits(q.grad)
         made.append(ours.plan and ours.plan.entries)
     assert ours.replays == 5 and made[-1] is made[-3]
+
+
+def test_holders_are_counted_in_any_python():
+    "What the question itself adds differs between Pythons and is measured."
+    one, more = fl.zeros('d', 3), []
+    for n in range(1, 4):
+        assert plans._count_all(weakref.ref(one)) - plans.ASKING == n
+        more.append(one)

@@ -1,6 +1,6 @@
 """The hot loops of the library: NumPy functions with compiled doubles. `dispatch` says how a call finds its way."""
 import os
-from ..absent import missing as _missing
+from ..absent import no_such_name as _no_such_name
 from .dispatch import Kernel, as_one_call, kernel, noted, stats, table
 from .threads import alone, get_num_threads, set_num_threads, together
 from .discovery import current_backend, use_backend
@@ -17,7 +17,7 @@ globals().update({name: k.call for name, k in table.items()})
 def __getattr__(name):
     "A kernel whose twin stands in a chapter, as those of the block formats do."
     if name in table: return table[name].call
-    raise _missing(name, __name__)
+    raise _no_such_name(name, __name__)
 
 
 def backends():
