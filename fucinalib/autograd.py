@@ -218,7 +218,10 @@ _ALONE = _hold_once([object()])     # a list and the step that works on it
 def _first_share(p, shares, i, *where):
     "The first share of a parent where a gradient stays, and True: the array is nobody else's."
     s = shares[i]
-    if type(s) is Part: return _add_share(np.zeros(p.shape, p.dtype), True, s, p, i, *where), True
+    if type(s) is Part:
+        there, g = _find_place(a := np.zeros(p.shape, p.dtype), s, p, i, *where)
+        np.copyto(there, g)
+        return a, True
     del s
     alone = _count_holders(shares, i) == _ALONE
     fresh = alone and shares[i].flags.owndata and shares[i].flags.writeable

@@ -128,9 +128,8 @@ def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, del
             gk[:, :, j:e] += product(gp.swapaxes(2, 3), x, turned)
         gq[:, i:i + n] = apart(gx * real(scale), n, gq[:, i:i + n].shape)
     for total, a in ((gkeys, gk), (gvalues, gv)):
-        total[...] = 0
+        total[...] = 0 if given else a.swapaxes(1, 2)
         if given: np.add.at(total, (slice(None), slice(None), owner), a.swapaxes(1, 2))
-        else: total += a.swapaxes(1, 2)
     return gq
 
 
