@@ -217,6 +217,14 @@ Parameters
 reward
     a function without arguments that tells how well the model does now
 """,
+    'files.Safetensors':
+"""Tensors in the form safetensors: of a file, of all files that an index names, or of the folder of either.
+
+Parameters
+----------
+path
+    'model.safetensors', 'model.safetensors.index.json', a folder, or an open file
+""",
     'knn.Classifier':
 """The k nearest neighbours vote. Exact; equal distances go by row, equal votes to the lowest class.
 

@@ -9,9 +9,9 @@ HOME = Path(fl.__file__).parent
 ROOT = HOME.parent
 
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
-ORDER = """_before_numpy colors errors absent misnamed sides positions elsewhere modes tags dtypes incoming show kernels
-           formats block_arithmetic tensor arguments misuse hooks operands written owed widening autograd gradients
-           checks unfit picture graph
+ORDER = """_before_numpy colors errors whole absent misnamed sides positions elsewhere modes tags dtypes incoming show
+           kernels formats block_arithmetic tensor arguments misuse hooks operands written owed
+           widening autograd gradients checks unfit picture graph
            contraction_trace
            ops facts registry_table
            nn optim data knn train evolution lora tracing surroundings plans recording profiling
@@ -19,7 +19,8 @@ ORDER = """_before_numpy colors errors absent misnamed sides positions elsewhere
            exercises examples cli __main__ __init__""".split()
 CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm'}      # packages of chapters
 # Files of such a package that stand on its chapters, by the place in their order.
-PLAIN = {'text.bytelevel': '40b', 'text.sentencepiece': '41a', 'text.tokenizer': '41b', 'llm.loading': '44b'}
+PLAIN = {'text.bytelevel': '40b', 'text.sentencepiece': '41a', 'text.tokenizer': '41b',
+         'files.safetensors': '42a', 'files.described': '42b', 'llm.loading': '44b'}
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
 

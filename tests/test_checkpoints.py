@@ -6,6 +6,7 @@ import pytest
 import fucinalib as fl
 from fucinalib import train
 from fucinalib.errors import CheckpointError, DTypeError, FileError, ShapeError
+from fucinalib import whole as single
 from fucinalib.train import checkpoints, whole
 
 CHANGES = 'mkdir', 'open', 'write', 'replace', 'rename', 'unlink'
@@ -51,7 +52,7 @@ def changing(monkeypatch, then):
             return value
         return do
     for name in CHANGES: monkeypatch.setattr(os, name, watched(name, getattr(os, name)))
-    monkeypatch.setattr(whole, 'PIECE', 50)      # several writes for each file, as for large ones
+    monkeypatch.setattr(single, 'PIECE', 50)      # several writes for each file, as for large ones
     return count
 
 def die_after(n, call, monkeypatch):

@@ -2,10 +2,11 @@
 
 Iris and the digits come with scikit-learn. MNIST and Fashion-MNIST are files that the user has: nothing is fetched
 from anywhere; what is missing is said, with the way to get it."""
-import json, os, tempfile, zipfile
+import io, json, os, zipfile
 from pathlib import Path
 import numpy as np
 from ..errors import OptionError, fault
+from ..whole import replacing
 from .readers import FileError, read_idx
 
 __all__ = ['bundled', 'idx_set', 'mnist_json', 'cached', 'home', 'places']
@@ -95,18 +96,9 @@ def cached(name, files, read):
             if str(kept['key']) == key: return kept['x'], kept['y']
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile): pass
     x, y = read(files)
-    try: _write_whole(path, x=x, y=y, key=np.array(key))
+    packed = io.BytesIO()
+    np.savez_compressed(packed, x=x, y=y, key=np.array(key))
+    try:
+        with replacing(path, apart=True) as write: write(packed.getbuffer())
     except OSError: pass        # a cache that cannot be written is none
     return x, y
-
-
-def _write_whole(path, **arrays):
-    "Write an .npz that is there as a whole or not at all."
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix='.part')
-    try:
-        with os.fdopen(handle, 'wb') as file: np.savez_compressed(file, **arrays)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -39,7 +39,7 @@ class Cursor:
         self.last, self.at = self.at, self.at + n
         return self.data[self.last:self.at]
 
-# %% ../../nbs/42_model_files.ipynb #494089c7
+# %% ../../nbs/42_model_files.ipynb #ea9f8a27
 def read_number(c, kind, what):
     "The next number of a header."
     raw = c.take(NUMBERS[kind].itemsize, what)
@@ -49,7 +49,7 @@ def read_number(c, kind, what):
 def read_word(c, what):
     "The next name of a header."
     n = read_number(c, 'u64', f'the length of {what}')
-    limits.check_length(c, n, what)
+    limits.check_letters(c, n, what)
     try: return c.take(n, what).tobytes().decode()
     except UnicodeDecodeError as e: raise limits.not_utf8(c, what, e) from None
 
@@ -263,7 +263,7 @@ def as_tensor(data,   # bytes
     if f.is_blocks: return BlockTensor(data.reshape(*shape[:-1], -1, f.bytes), f, tags)
     return Tensor(data.view(f.np).reshape(shape), tags)
 
-# %% ../../nbs/42_model_files.ipynb #7a371874
+# %% ../../nbs/42_model_files.ipynb #f32219e6
 class ModelFile(Mapping):
     "Tensors in a file that is in memory without being read: `tensors` is name -> Info."
     __eq__, __hash__ = object.__eq__, object.__hash__
@@ -281,7 +281,8 @@ class ModelFile(Mapping):
 
     def raw(self, name):
         "The bytes of a tensor as they are in the file, (rows, bytes of a row)."
-        return self._bytes(name).reshape(prod(self.info(name).shape[:-1]), -1)
+        rows, data = prod(self.info(name).shape[:-1]), self._bytes(name)
+        return data.reshape(rows, data.size // max(rows, 1))
 
     def __getitem__(self, name):
         "A tensor of the file, its memory the file's."

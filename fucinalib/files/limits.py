@@ -3,11 +3,12 @@
 Whatever a file claims is compared with what it has before it is used: a header that lies costs no memory and no time.
 Every message has the name of the file, the field and the byte at which it stands."""
 from math import prod
-from ..errors import FileError, UnknownKey, brief, closest, fault
+from ..errors import DTypeError, FileError, UnknownKey, brief, closest, fault
 
 __all__ = ['COUNT', 'KEY', 'AXES', 'ALIGNMENT', 'cut_short', 'no_gguf', 'no_key', 'twice', 'not_utf8', 'no_text',
-           'no_type', 'no_kind', 'no_blocks', 'string_cut', 'check_bools', 'check_length', 'check_announced',
-           'check_rank_in', 'check_sizes', 'check_alignment', 'check_place', 'check_end']
+           'no_type', 'no_kind', 'no_blocks', 'string_cut', 'check_bools', 'check_letters', 'check_announced',
+           'check_rank_in', 'check_sizes', 'check_alignment', 'check_place', 'check_end', 'not_safetensors',
+           'no_tensor_type']
 
 COUNT = 1 << 20         # most keys, and most tensors
 KEY = 0xffff            # most bytes of a key or of a name
@@ -91,7 +92,7 @@ def check_bools(c, raw, what):
     if len(raw) and raw.max() > 1: raise _spoiled(c, f'{what} is {raw.max()}, and a bool is 0 or 1')
 
 
-def check_length(c, n, what):
+def check_letters(c, n, what):
     "The error for a key or a name of no letters, or of too many."
     if not 0 < n <= KEY: raise _spoiled(c, f'{what} has {n:,} bytes, and 1 to {KEY:,} are allowed')
 
@@ -134,3 +135,16 @@ def check_end(c, end, padded):
     "The error for bytes that belong to nothing."
     if len(c.data) > padded: raise _spoiled(c, f'the last tensor ends here, and the file has {len(c.data):,} bytes',
                                                end)
+
+
+# ---- safetensors
+
+def not_safetensors(name, head):
+    "The error for a file that is not of the form safetensors, or not all of it."
+    return fault(FileError, f'{name!r} cannot be read as safetensors: {head}', help='fetch it again, or write it: '
+                 'fl.train.save_weights')
+
+
+def no_tensor_type(name, kind):
+    "The error for a type of numbers that tensors have not."
+    return fault(DTypeError, f'{name!r} is of {kind}, which no tensor has', help=f'f.raw({name!r}) gives its bytes')

@@ -18,7 +18,8 @@ from ..dtypes import bf16, f8_e4m3, f8_e5m2
 from ..errors import CheckpointError, DTypeError, FucinaError, brief, did_you_mean, fault, named
 from .learner import Callback
 from .refuse import check_order, check_saved
-from .whole import MARKER, as_path, read_set, replace_file, replace_set, told
+from .whole import MARKER, read_set, replace_set
+from ..whole import as_path, replace_file, told
 
 # %% ../../nbs/33a_checkpoints.ipynb #d1ee49cd
 _TYPES = dict(BF16=bf16.np, F8_E4M3=f8_e4m3.np, F8_E5M2=f8_e5m2.np, BOOL=np.dtype(bool))

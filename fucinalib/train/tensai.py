@@ -3,8 +3,8 @@ import json
 from pathlib import Path
 import numpy as np
 from ..errors import CheckpointError, fault
+from ..whole import told
 from .unfit import check_kinds, not_read
-from .whole import told
 
 __all__ = ['read_model']
 

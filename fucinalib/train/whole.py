@@ -1,67 +1,18 @@
-"""Files that are there whole or not at all, however a program ends.
-
-A rename is the only change of a file system that happens at once. So bytes go to a new file under another
-name, are flushed to the disk, and only then get their name; flushing the directory makes the name last.
-"""
+"""A set of files that belong together, there whole or not at all: a marker, which is written last, says which."""
 import hashlib, json, os, re
 from contextlib import contextmanager
 from pathlib import Path
-from ..errors import CheckpointError, FileError, brief, did_you_mean, fault
+from ..errors import CheckpointError, FileError, fault
+from ..whole import HALF, as_path, drop, flush_names, make_directory, put, told
 
 try: import fcntl
 except ImportError: fcntl = None      # Windows: there two programs that save to one directory are not kept apart
 
-__all__ = ['MARKER', 'as_path', 'write_flushed', 'replace_file', 'replace_set', 'read_set', 'told']
+__all__ = ['MARKER', 'replace_set', 'read_set']
 
 MARKER = 'trainer_state.json'      # written last: what it names is complete
 FORMAT = 'fucinalib checkpoint'
-HALF = '.part'                     # the ending of a file that is not complete
 OURS = re.compile(rf'(\w+\.save\d+\.safetensors)(\{HALF})?|{re.escape(MARKER + HALF)}')
-PIECE = 1 << 24                    # bytes of one write
-
-
-def write_flushed(path, data):
-    "The bytes `data` as a new file, on the disk when this returns."
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, 'O_BINARY', 0), 0o666)
-    try:
-        left = memoryview(data)
-        while left: left = left[os.write(fd, left[:PIECE]):]
-        os.fsync(fd)
-    finally: os.close(fd)
-
-
-def flush_names(directory):
-    "Make the names in a directory last; not every system can, and those need not."
-    if not hasattr(os, 'O_DIRECTORY'): return
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try: os.fsync(fd)
-    finally: os.close(fd)
-
-
-def put(path, data):
-    "The bytes `data` under the name `path`, in place of what has it; at every moment one of them is there."
-    half = path.with_name(path.name + HALF)
-    try:
-        write_flushed(half, data)
-        os.replace(half, path)
-    except OSError:
-        drop(half)
-        raise
-
-
-def drop(path):
-    "Remove a file that may not be there, or that may not be removed."
-    try: os.unlink(path)
-    except OSError: pass
-
-
-def make_directory(path):
-    "A directory with those above it, their names flushed."
-    missing = [p for p in [path, *path.parents] if not p.exists()]
-    for p in reversed(missing):
-        try: os.mkdir(p)
-        except FileExistsError: continue      # another program was faster
-        flush_names(p.parent)
 
 
 @contextmanager
@@ -77,43 +28,6 @@ def alone(directory):
         yield
     finally: os.close(fd)
 
-
-def as_path(path):
-    "A Path, or the error for what names no file."
-    if isinstance(path, (str, os.PathLike)): return Path(path)
-    raise fault(CheckpointError, f'{brief(path)} is no path', help="the path comes first: 'run/best'")
-
-
-def told(what, path, error, also=''):
-    "Our error for one of the system: `what` could not be done, and why."
-    e = fault(FileError, f'{what} {str(path)!r}: {error.strerror or error}{also}', help=_help_for(path, error))
-    e.errno, e.filename = error.errno, str(path)
-    return e
-
-def _help_for(path, error):
-    "What to do about an error of the system."
-    if not isinstance(error, FileNotFoundError): return HELPS.get(type(error), FREE)
-    near = next(p for p in Path(path).absolute().parents if p.exists())
-    return did_you_mean(Path(path).name, sorted(os.listdir(near))[:20], f'{near.name!r} holds')
-
-FREE = 'free space, or choose a directory on another disk; what was there before is untouched'
-HELPS = {PermissionError: 'choose a directory that you may write to: Path.home(), tempfile.mkdtemp()',
-         NotADirectoryError: 'a part of this path is a file; choose another name',
-         FileExistsError: 'this name is taken by a file; choose another',
-         IsADirectoryError: 'this name is taken by a directory; choose another'}
-
-
-def replace_file(path, data):
-    "The bytes `data` as the file `path`: at every moment the old one or the new one is there whole."
-    path = as_path(path)
-    try:
-        make_directory(path.parent)
-        put(path, data)
-        flush_names(path.parent)
-    except OSError as e: raise told('nothing could be written to', path, e) from e
-
-
-# ---- a set of files that belong together: its marker says which
 
 def read_marker(directory):
     "What the marker of a directory says, or None where there is none."
