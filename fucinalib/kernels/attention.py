@@ -12,7 +12,7 @@ from .dispatch import as_one_call, kernel
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
 TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
-SHORT = 32                  # words up to which the way back is NumPy's
+AHEAD, BACK = (16, 8), (33, 16)     # queries that fill a compiled tile enough, and tiles that are compiled anyway
 LONGEST = 4096              # compiled: numbers in a head
 KEPT = 4_000_000            # bytes of memory to work in that a thread keeps
 _kept = threading.local()
@@ -64,7 +64,7 @@ def product(a, b, keep):
     return y
 
 
-@kernel(floor=1 << 14, inplace=(0, 1))
+@kernel(floor=1, inplace=(0, 1))
 def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
     """Values averaged by softmax(scale q k + bias), and the log of the sum of the exponentials.
 
@@ -94,7 +94,7 @@ def attend_(out, lse, q, k, v, owner, scale, lo, hi, bias, *room):
         lse[:, here] = apart(np.where(l == 0, real(-np.inf), m + np.log(l)), n, lse[:, here].shape)
     return out
 
-@kernel(floor=1 << 14, inplace=(0, 1, 2))
+@kernel(floor=1, inplace=(0, 1, 2))
 def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, delta, *room):
     """Gradients for q, k and v; `delta` is the sum of gy times the result, a number a head and query.
 
@@ -180,16 +180,19 @@ def portions(kernel, q, k, sizes, goes):
         at = slice(i, i + step)
         yield at, room(kernel, q, sizes(q[at], k[at]), q.size if goes else 0)
 
-def goes_compiled(kernel, q, size, hidden):
-    "Whether the compiled kernel runs: it takes heads up to LONGEST, and no NaN that it would show to everybody."
-    return kernel.pays(size) and not hidden and 0 < q.shape[3] <= LONGEST
+def goes_compiled(kernel, q, k, enough, hidden):
+    """Whether the compiled kernel runs: it takes heads up to LONGEST, and no NaN that it would show to everybody. Of
+    many tiles with few queries most is padding."""
+    (b, t, h, d), s, (queries, few) = q.shape, k.shape[1], enough
+    full = t >= queries or b * h * -(-t // TILE) * -(-s // TILE) <= few
+    return kernel.pays(q.size * full) and not hidden and 0 < d <= LONGEST
 
 def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
     """Result and lse of attend_. `hidden` says that there is NaN or infinity, which only NumPy
     keeps from who does not see it."""
     out = np.empty(q.shape, q.dtype)
     lse = np.empty(q.shape[:3], q.dtype)
-    goes = goes_compiled(attend_.kernel, q, q.size, hidden)
+    goes = goes_compiled(attend_.kernel, q, k, AHEAD, hidden)
     run = attend_.kernel.run if goes else attend_.kernel.twin
     for i, work in portions(attend_.kernel, q, k, sizes, goes):
         run(out[i], lse[i], q[i], k[i], v[i], owner, float(scale), lo, hi, bias, *work)
@@ -198,8 +201,7 @@ def attend(q, k, v, owner, scale, lo, hi, bias, hidden=False):
 def attend_back(q, k, v, owner, scale, lo, hi, gy, lse, delta, hidden=False):
     "Gradients of attend for q, k and v."
     gq, gk, gv = [np.empty(a.shape, a.dtype) for a in (q, k, v)]
-    size = q.size if max(q.shape[1], k.shape[1]) > SHORT else 0     # of a part of a tile most is padding
-    goes = goes_compiled(attend_back_.kernel, q, size, hidden)
+    goes = goes_compiled(attend_back_.kernel, q, k, BACK, hidden)
     run = attend_back_.kernel.run if goes else attend_back_.kernel.twin
     for i, work in portions(attend_back_.kernel, q, k, sizes_back, goes):
         run(gq[i], gk[i], gv[i], q[i], k[i], v[i], owner, float(scale), lo, hi, gy[i], lse[i], delta[i], *work)
