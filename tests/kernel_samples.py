@@ -485,6 +485,25 @@ def attending(back=False, group=2, band=None, bias=False):
 SAMPLES.update(attend_=attending(), attend_back_=attending(True))
 MORE += [('attend_', attending(group=1, band=(-3, 1), bias=True)), ('attend_back_', attending(True, 1, (-3, 1)))]
 
+# pieces of texts over four letters: some may stand together and never join, some are in no piece
+from fucinalib.text import pieces as pc
+
+TEXTS = ['a', 'b', 'c', 'ab', 'ba', 'aa', 'abab', 'aaaa', 'bc', 'abc', 'cabab']
+USABLE, RANKS = [True] * len(TEXTS), [-9., -9., -9., -2., -2., -1., -3., -1., -7., -6., -4.]
+JOINS = pc.Joins(TEXTS, pc.pairs_of_scores(TEXTS, RANKS, USABLE)).table
+
+def letters(make, most):
+    return SimpleNamespace(tol=0, shapes=lambda n: [(n,)],
+                           make=lambda s, shape: make(s.rng.integers(-int(s.edges), most, shape).astype('i4')))
+
+def best_of(c, kind):
+    return [np.where(c < 0, pc.END, c + 97).astype('i4'), pc.make_trie(TEXTS, USABLE), np.array(RANKS, kind), kind(-19)]
+
+SAMPLES.update(
+    merge_pairs=letters(lambda ids: [ids, JOINS], 3),
+    best_pieces=letters(lambda c: best_of(c, np.float32), 5))
+MORE += [('best_pieces', letters(lambda c: best_of(c, np.float64), 5))]
+
 # a kernel that goes value by value takes anything, unless it is named above
 for k in kernels.table.values():
     if k.flat and k.name not in SAMPLES:

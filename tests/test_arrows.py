@@ -19,8 +19,8 @@ ORDER = """_before_numpy colors errors whole absent misnamed sides positions els
            exercises examples cli __main__ __init__""".split()
 CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm'}      # packages of chapters
 # Files of such a package that stand on its chapters, by the place in their order.
-PLAIN = {'text.bytelevel': '40b', 'text.sentencepiece': '41a', 'text.tokenizer': '41b',
-         'files.safetensors': '42a', 'files.described': '42b', 'llm.loading': '44b'}
+PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', 'text.sentencepiece': '41a',
+         'text.tokenizer': '41b', 'files.safetensors': '42a', 'files.described': '42b', 'llm.loading': '44b'}
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import regex
 from ..errors import FileError, IndexOutOfBounds, OptionError, OptionTypeError, brief, did_you_mean, fault, named
-from . import bytelevel
+from . import bytelevel, sentencepiece
 
 __all__ = ['Added', 'Tokenizer', 'Stream', 'from_gguf']
 
@@ -204,6 +204,8 @@ def from_gguf(metadata,  # what a GGUF file says under 'tokenizer.ggml.'
 
 
 # file ending -> path -> parts
-READERS = {'.json': bytelevel.read_json, '.tiktoken': bytelevel.read_tiktoken}
+READERS = {'.json': sentencepiece.read_any_json, '.tiktoken': bytelevel.read_tiktoken,
+           '.model': sentencepiece.read_sentencepiece}
 # tokenizer.ggml.model -> metadata -> parts
-GGUF_KINDS = {'gpt2': bytelevel.from_gguf}
+GGUF_KINDS = dict(gpt2=bytelevel.from_gguf, llama=sentencepiece.from_gguf_scores, t5=sentencepiece.from_gguf_scores,
+                  gemma4=sentencepiece.from_gguf_merges, bert=sentencepiece.from_gguf_words)
