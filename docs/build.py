@@ -33,6 +33,8 @@ SKIP = {'eval: false', 'slow', 'notest'}  # not run here: the committed output s
 # ---- notebooks
 def directives(cell): return [m.strip() for m in re.findall(r'^#\|\s*(.+)$', source(cell), re.M)]
 def source(cell): return ''.join(cell['source'])
+def fetches(nb): return any('fetches' in directives(c) for c in nb['cells'] if c['cell_type'] == 'code')
+
 def title(nb, default):
     for c in nb['cells']:
         if m := re.match(r'#\s+(.+)', source(c)): return m[1].strip()
@@ -348,7 +350,8 @@ def main():
     libhash, failed = library_hash(), []
     def run(book):
         folder, path, nb = book
-        if args.committed and any(c.get('outputs') for c in nb['cells']): return book
+        kept = args.committed or fetches(nb)      # what needs a large file is shown as it was committed
+        if kept and any(c.get('outputs') for c in nb['cells']): return book
         nb, err, sec = execute(path, nb, libhash)
         if sec:
             print(f'docs: ran {folder}/{path.name} in {sec:.0f} s'

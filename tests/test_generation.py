@@ -249,6 +249,17 @@ def test_logprobs_are_those_of_the_model():
             np.testing.assert_allclose([p for _, p in step.top], np.sort(want)[::-1][:4], atol=1e-5)
             text.append(step.id)
 
+def test_what_an_answer_cost():
+    answer = generate(Says(counting), [1, 2, 3], max_new=4)
+    answer.run()
+    told = answer.speed()
+    assert (told['prompt_tokens'], told['tokens'], told['proposed']) == (3, 4, 0)
+    assert told['prompt_seconds'] > 0 and told['seconds'] > 0 and told['per_second'] > 0
+    answer = generate(Says(counting), [1, 2, 3])
+    next(answer)
+    answer.close()      # whoever reads it has gone
+    assert list(answer) == [] and answer.finish is None and answer.ids == [4]
+
 def test_likeliest_of_equal_ones():
     model = Says(lambda ids: np.array([0, 2, 2, 2, 1], 'f4'), 5)
     assert [i for i, _ in next(generate(model, [0], logprobs=2)).top] == [1, 2]

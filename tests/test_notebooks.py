@@ -9,6 +9,7 @@ import fucinalib as fl
 from notebooks import ROOT, executed, load, standing, timing
 
 NOTEBOOKS = [str(p.relative_to(ROOT)) for p in notebooks.all_notebooks()]
+FETCHING = {n for n in NOTEBOOKS if notebooks.fetches(load(ROOT/n))}
 MINUTES = 5                                                 # a chapter should take less than one
 
 
@@ -81,7 +82,7 @@ def runs(request, passed):
     pool.shutdown(cancel_futures=True)
 
 
-@pytest.mark.parametrize('notebook', NOTEBOOKS)
+@pytest.mark.parametrize('notebook', [pytest.param(n, marks=[pytest.mark.slow] * (n in FETCHING)) for n in NOTEBOOKS])
 def test_notebook(notebook, runs):
     if wrong := runs[notebook].result(): pytest.fail(f'{notebook}\n{wrong}', pytrace=False)
 

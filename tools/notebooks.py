@@ -10,7 +10,8 @@ A code cell marked `#| eval: false`, `#| notest` or `#| slow` is not run. What a
 timing` shows depends on the machine and the moment: whoever runs it sees it, and no file keeps
 it. What one marked `#| varies` shows is what a model learned, in which the last bit of another
 processor, or another set of data, makes a difference: the file keeps it, and another may get
-something else."""
+something else. A notebook with a cell marked `#| fetches` needs a file of many megabytes from the
+network: only `make test-all` runs it, and the site shows what the file keeps."""
 import json, os, re, subprocess, sys, traceback
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
@@ -128,6 +129,9 @@ def wanted(cell):
 
 
 def varies(cell): return cell['cell_type'] == 'code' and 'varies' in directives(cell)
+
+
+def fetches(nb): return any('fetches' in directives(cell) for cell in nb['cells'] if cell['cell_type'] == 'code')
 
 
 def timing(cell): return cell['cell_type'] == 'code' and 'timing' in directives(cell)

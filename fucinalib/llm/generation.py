@@ -5,11 +5,11 @@ guesses ahead for a large one, and a given text can be weighed."""
 
 # %% auto #0
 __all__ = ['ENDS', 'PART', 'Context', 'feed', 'cut', 'common', 'read', 'Stops', 'open_end', 'Step', 'logprobs',
-           'one_by_one', 'Generation', 'walk', 'ready', 'note', 'likeliest', 'speed', 'ids_of', 'ends_of', 'room_of',
-           'generate', 'share_at', 'decide', 'guesses', 'copy', 'with_draft', 'judged', 'rewind', 'check_same',
-           'token_logprobs', 'score_window', 'perplexity', 'Score', 'score', 'behind']
+           'one_by_one', 'Generation', 'walk', 'ready', 'note', 'likeliest', 'speed', 'ids_of', 'ending_ids',
+           'room_of', 'generate', 'share_at', 'decide', 'guesses', 'copy', 'with_draft', 'judged', 'rewind',
+           'check_same', 'token_logprobs', 'score_window', 'perplexity', 'Score', 'score', 'behind']
 
-# %% ../../nbs/45_generation.ipynb #1e48a0de
+# %% ../../nbs/45_generation.ipynb #4f540d70
 from math import exp, log
 from time import perf_counter
 from typing import NamedTuple
@@ -18,8 +18,8 @@ from ..autograd import no_grad
 from ..checks import flag, look_at, whole
 from ..errors import FucinaError, named
 from .sampling import Sampler, Sampling, best, dice, falls_on, heaviest, weights
-from .unfit import (cannot_go_back, check_length, check_sampling, check_stops,
-                                 nothing_to_score, other_vocabulary)
+from .unfit import (cannot_go_back, check_sampling, check_stops, nothing_to_score,
+                                 other_vocabulary, room_left)
 
 # %% ../../nbs/45_generation.ipynb #c87f8aab
 class Context:
@@ -205,11 +205,11 @@ def ids_of(model, text, begin=True):
     if not isinstance(text, str): return [int(i) for i in getattr(text, 'data', text)]
     return [tok.bos] * bool(begin and tok.add_bos and tok.bos is not None) + list(tok.encode(text))
 
-# %% ../../nbs/45_generation.ipynb #a27933ce
+# %% ../../nbs/45_generation.ipynb #5ce3b3de
 ENDS = '''<|im_end|> <|endoftext|> <|end_of_text|> <|eot_id|> <|eom_id|> <|end|> <|return|> <|call|>
           <end_of_turn> <turn|> </s> <|eot|> <end>'''.split()
 
-def ends_of(model):
+def ending_ids(model):
     "Tokens that end an answer."
     tok = model.tokenizer
     if tok is None: return set()
@@ -222,7 +222,7 @@ def room_of(context):
     most = getattr(getattr(context.model, 'config', None), 'context', None)
     return min([n for n in (context.made[0], most) if n], default=None)
 
-# %% ../../nbs/45_generation.ipynb #5d952f38
+# %% ../../nbs/45_generation.ipynb #b8552cb8
 @named
 def generate(model,             # Model of `load`, or any that keeps its contract
              prompt,            # ids, or a text
@@ -241,9 +241,9 @@ def generate(model,             # Model of `load`, or any that keeps its contrac
     check_sampling(sampling, Sampling, generate)
     how, text = Sampling(**sampling), ids_of(model, prompt)
     if context is None: context = Context(model)
-    most = check_length(text, max_new, room_of(context), model)
+    most = room_left(text, max_new, room_of(context), model)
     strings, ends = check_stops(stop, model)
-    ends |= set() if ignore_eos else ends_of(model)
+    ends |= set() if ignore_eos else ending_ids(model)
     made = Generation(model, text, most, ends, strings, logprobs, Sampler(how, text))
     guessed = (with_draft, draft, propose) if draft is not None else (one_by_one,)
     made.source = guessed[0](context, made, *guessed[1:])

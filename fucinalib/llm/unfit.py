@@ -8,7 +8,7 @@ from ..checks import is_whole, shown
 from ..errors import (IndexOutOfBounds, InvalidShape, NonFiniteValue, OptionError, OptionTypeError, brief,
                       closest, fault, some)
 
-__all__ = ['no_shares', 'check_biased', 'all_options', 'check_sampling', 'check_length', 'check_stops',
+__all__ = ['no_shares', 'check_biased', 'all_options', 'check_sampling', 'room_left', 'check_stops',
            'cannot_go_back', 'other_vocabulary', 'nothing_to_score']
 
 # options of other programs
@@ -66,7 +66,7 @@ def check_biased(id, size):
     raise fault(IndexOutOfBounds, f'logit_bias of token {id}, and there are {size}', help=f'0 to {size - 1}')
 
 
-def check_length(text, max_new, room, model):
+def room_left(text, max_new, room, model):
     "How many tokens may follow a prompt."
     if not text:
         bos = getattr(model.tokenizer, 'bos', None)
