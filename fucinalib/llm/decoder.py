@@ -172,11 +172,11 @@ class Feed(Module):
         if self.gate is not None: return self.down(y.gated(self.gate(x), self.act))
         return self.down(y.gelu('tanh' if self.act == 'gelu_tanh' else 'none'))
 
-# %% ../../nbs/44_decoder.ipynb #eff2334e
-def seen_from(t, s, window=0):
+# %% ../../nbs/44_decoder.ipynb #f5332d2c
+def seen_from(t, s, window=0, dtype='f32'):
     "0 where one of t words sees one of the s up to it, -inf elsewhere."
     mask = band_mask('seq key', (t, s), lower=t - s + window - 1 if window else None, upper=s - t)
-    return zeros('seq key', (t, s)).masked_fill(~mask, -np.inf)
+    return zeros('seq key', (t, s), dtype=dtype).masked_fill(~mask, -np.inf)
 
 # %% ../../nbs/44_decoder.ipynb #c0dc4374
 def shares(q, k, scale, cap=0., window=0):
@@ -186,7 +186,7 @@ def shares(q, k, scale, cap=0., window=0):
     scores = q.dot(k.rename(seq='key'), 'd') * scale
     if cap: scores = scores.softcap(cap)
     t, s = q.size('seq'), k.size('seq')
-    return scores.softmax('key', mask=seen_from(t, s, window))
+    return scores.softmax('key', mask=seen_from(t, s, window, scores.dtype))
 
 # %% ../../nbs/44_decoder.ipynb #c91f22e2
 class Attention(Module):
@@ -272,7 +272,8 @@ def make_room(self, t):
     if self.end - self.start + t <= len(self.k): return
     held = self.end - self.start
     keep = min(held, self.window + SPARE) if self.window else held
-    room = len(self.k) if keep + t <= len(self.k) else max(64, 2 * (keep + t))
+    room = keep + t + SPARE if self.window else max(64, 2 * (keep + t))
+    room = max(room, len(self.k))
     for name in 'kv':
         old, new = getattr(self, name), self.empty(room)
         new[:keep] = old[held - keep:held]

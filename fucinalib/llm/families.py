@@ -4,12 +4,13 @@
 
 # %% auto #0
 __all__ = ['IDLE', 'ROPES', 'ACTS', 'PLAIN', 'FAMILIES', 'ALIASES', 'METADATA', 'ROPE_TENSORS', 'GGUF_IDLE', 'HABITS',
-           'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'NEOX', 'SAFETENSORS', 'GGUF', 'HOW',
-           'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds', 'rope_plain',
-           'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of', 'rope_params',
-           'same_rope', 'sliding', 'windows', 'biases', 'llama', 'mistral', 'switched', 'smollm3', 'qwen2', 'qwen3',
-           'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox', 'family_called',
-           'sizes_in', 'bend', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of', 'names_of', 'row_order']
+           'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'NEOX', 'SAFETENSORS', 'GGUF', 'HOW', 'JOINED',
+           'APART', 'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds',
+           'rope_plain', 'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of',
+           'rope_params', 'same_rope', 'sliding', 'windows', 'biases', 'llama', 'mistral', 'switched', 'smollm3',
+           'qwen2', 'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox',
+           'family_called', 'sizes_in', 'bend', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of',
+           'names_of', 'row_order']
 
 # %% ../../nbs/44a_families.ipynb #f01bfd2f
 import math
@@ -40,7 +41,7 @@ def refuse_unread(keys, ignore=(), where='config.json'):
     "Refuse entries that nobody asked for, unless they say nothing about the arithmetic."
     idle = [*IDLE, *([ignore] if isinstance(ignore, str) else ignore)]
     left = [n for n, v in keys.values.items()
-            if v and n not in keys.asked and not any(fnmatch(n, i) for i in idle)]
+            if n not in keys.asked and v and not any(fnmatch(n, i) for i in idle)]
     if not left: return
     head = f'{where} has {", ".join(map(repr, left[:3]))}, which this family has not'
     raise fault(OptionError, head, help=f'ignore={left!r} if it changes nothing')
@@ -338,12 +339,15 @@ HOW = {('safetensors', 'gpt2'): dict.fromkeys('q o up down'.split(), 'columns'),
        ('safetensors', 'gptneox'): dict(q='heads')} | {
        ('gguf', family): dict(q='pairs', k='pairs') for family in ('llama', 'mistral', 'smollm3', 'granite')}
 
+JOINED, APART = ('gpt2', 'phi3', 'gptneox'), ('attn_q', 'attn_k', 'attn_v')      # in a GGUF
+
 def names_of(c,       # a Config
              kind,    # 'safetensors' or 'gguf'
             ):
     "Name in the file -> (our names, how they stand in it), for every tensor of this model."
     (outer, prefix, inner), own = GGUF if kind == 'gguf' else SAFETENSORS[c.family], tensors_of(c)
     if kind == 'gguf' and c.family == 'phi3': inner = inner | dict(ffn_up='gate up')
+    if kind == 'gguf': inner = {a: b for a, b in inner.items() if a not in (APART if c.family in JOINED else ('attn_qkv',))}
     rows = {a: (b, '') for a, b in outer.items()}
     for i in range(c.layers): rows |= {f'{prefix}.{i}.{a}': (b, f'blocks.{i}.') for a, b in inner.items()}
     found = {}

@@ -2,12 +2,11 @@
 import json
 from fnmatch import fnmatch
 from pathlib import Path
-import numpy as np
 from ..checks import one_of
-from ..dtypes import as_dtype
 from ..errors import FileError, StateMismatch, fault, named
+from ..files import GGUF, Safetensors
 from ..ops.blocks import BlockTensor
-from ..tensor import Tensor, wrap
+from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import IGNORED, PREFIXES, SHIFTED, as_config, names_of, read_config, row_order
 
@@ -39,13 +38,12 @@ def _only_gguf(path):
 
 def _from_folder(path, ignore, *how):
     values = _json(path/'config.json')
-    config, file = read_config(values, ignore), _Safetensors(path)
-    tensors = fill(config, 'safetensors', {_plain(n): n for n in file.names}, file.__getitem__, *how)
+    config, file = read_config(values, ignore), Safetensors(path)
+    tensors = fill(config, 'safetensors', {_plain(n): n for n in file}, file.__getitem__, *how)
     return Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=_template(path))
 
 
 def _from_gguf(path, ignore, *how):
-    from ..files import GGUF
     file = GGUF(path)
     def tensor(name): return file[name] if name in file.tensors else None
     config = read_config(as_config(file.metadata, tensor), ignore)
@@ -156,25 +154,3 @@ def _unfit(c, known, missing, surplus, wrong):
     head = ', '.join(f'{len(v)} {word}' for word, v in said.items() if v)
     return StateMismatch(f'the tensors are not those of {c.family}: {head}',
                          'a checkpoint that is whole, with the configuration it came with', rows)
-
-
-# ---- until fl.files reads them
-
-class _Safetensors:
-    def __init__(self, path):
-        import mmap
-        self.where = {}
-        for file in sorted(path.glob('*.safetensors')):
-            with open(file, 'rb') as f: held = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)
-            data = np.frombuffer(held, np.uint8)
-            n = int(data[:8].view('<u8')[0])
-            for name, info in json.loads(data[8:8 + n].tobytes()).items():
-                if name != '__metadata__': self.where[name] = data[8 + n:], info
-        if not self.where: raise fault(FileError, f'{path.name!r} has no safetensors', help='fetch the weights')
-        self.names = list(self.where)
-
-    def __getitem__(self, name):
-        data, info = self.where[name]
-        (a, b), kind, shape = info['data_offsets'], as_dtype(info['dtype'].lower()), info['shape']
-        tags = 'out in' if len(shape) == 2 else ' '.join(f'd{i}' for i in range(len(shape)))
-        return Tensor(data[a:b].view(kind.np).reshape(shape), tags)

@@ -1,0 +1,92 @@
+"""Tiny decoders of random weights made by transformers, with what it computes: for live comparisons, and once for the
+few that are kept in tests/data/decoders.
+
+    python tests/tiny_models.py        writes those anew
+"""
+import json, sys
+from pathlib import Path
+import numpy as np
+
+BASE = dict(vocab_size=64, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2,
+            num_key_value_heads=1, max_position_embeddings=64, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+LLAMA3 = dict(rope_type='llama3', rope_theta=5e5, factor=8., low_freq_factor=1., high_freq_factor=4.,
+              original_max_position_embeddings=16)
+LONG = dict(rope_type='longrope', rope_theta=1e4, original_max_position_embeddings=16, partial_rotary_factor=1.,
+            short_factor=[1., 1.1, 1.2, 1.3], long_factor=[1., 2., 3., 4.])
+YARN = dict(rope_type='yarn', rope_theta=1e4, factor=4., original_max_position_embeddings=16)
+GEMMA3 = dict(sliding_attention=dict(rope_type='default', rope_theta=1e4),
+              full_attention=dict(rope_type='linear', rope_theta=1e6, factor=8.))
+
+# name -> (class in transformers, options)
+MODELS = dict(
+    llama=('Llama', dict(rope_parameters=LLAMA3, head_dim=8)),
+    llama_biased=('Llama', dict(attention_bias=True, mlp_bias=True, rope_parameters=YARN, tie_word_embeddings=True)),
+    mistral=('Mistral', dict(sliding_window=8)),
+    smollm3=('SmolLM3', dict(num_hidden_layers=4, no_rope_layer_interval=2)),
+    qwen2=('Qwen2', dict(tie_word_embeddings=True)),
+    qwen2_window=('Qwen2', dict(use_sliding_window=True, sliding_window=8, max_window_layers=1)),
+    qwen3=('Qwen3', dict(head_dim=16, tie_word_embeddings=True)),
+    gpt2=('GPT2LMHead', dict(vocab_size=64, n_embd=16, n_layer=2, n_head=2, n_positions=64, bos_token_id=1,
+                             eos_token_id=2)),
+    phi3=('Phi3', dict(sliding_window=8)),
+    phi3_longrope=('Phi3', dict(rope_parameters=LONG, original_max_position_embeddings=16)),
+    gemma2=('Gemma2', dict(head_dim=16, sliding_window=8, query_pre_attn_scalar=24, attn_logit_softcapping=2.,
+                           final_logit_softcapping=3.)),
+    gemma3=('Gemma3', dict(num_hidden_layers=6, head_dim=8, sliding_window=8, query_pre_attn_scalar=12,
+                           rope_parameters=GEMMA3)),
+    olmo2=('Olmo2', {}),
+    granite=('Granite', dict(embedding_multiplier=3., logits_scaling=2., residual_multiplier=.3,
+                             attention_multiplier=.2)),
+    gptneox=('GPTNeoX', dict(rope_parameters=dict(rope_type='default', rope_theta=1e4, partial_rotary_factor=.5))),
+    gptneox_serial=('GPTNeoX', dict(use_parallel_residual=False)))
+KEPT = 'llama', 'qwen3', 'gpt2', 'phi3_longrope', 'gemma2'      # in tests/data/decoders
+HOME = Path(__file__).parent/'data'/'decoders'
+PROMPT, MORE = 14, 6      # words; phi3_longrope's border is at 16
+
+
+def made(name, folder):
+    "Write a model into a folder. Returns what transformers computes with it: ids, logits, every stream, steps."
+    import torch, transformers
+    kind, options = MODELS[name]
+    base = {} if kind == 'GPT2LMHead' else BASE
+    config_kind = dict(GPT2LMHead='GPT2', Gemma3='Gemma3Text').get(kind, kind)
+    if kind == 'GPTNeoX': base = {k: v for k, v in base.items() if k != 'num_key_value_heads'}
+    config = getattr(transformers, f'{config_kind}Config')(**base | options)
+    model = getattr(transformers, f'{kind}Model' if kind == 'GPT2LMHead' else f'{kind}ForCausalLM')(config)
+    rng = np.random.default_rng(len(name))
+    with torch.no_grad():
+        for n, p in sorted(model.named_parameters()):      # norms of 1 and biases of 0 would show nothing
+            wide = .2 if p.ndim == 1 else .7 if 'embed' in n or 'wte' in n else p.shape[-1]**-.5
+            noise = torch.tensor(rng.normal(size=p.shape, scale=wide), dtype=p.dtype)
+            p.copy_(p + noise if p.ndim == 1 else noise)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    (Path(folder)/'generation_config.json').unlink(missing_ok=True)
+    return expected(type(model).from_pretrained(folder, attn_implementation='eager').eval(), rng)
+
+
+def expected(model, rng):
+    "Logits and streams of two texts at once, then greedy words one by one with transformers' cache."
+    import torch
+    ids = torch.tensor(rng.integers(3, 64, (2, PROMPT)))
+    with torch.no_grad():
+        out = model(input_ids=ids, output_hidden_states=True, use_cache=False)
+        every, steps = ids, []
+        for _ in range(MORE):      # the whole text again, as its own cache has to give
+            y = model(input_ids=every, use_cache=False).logits[:, -1]
+            steps.append(y.numpy())
+            every = torch.cat([every, y.argmax(-1, keepdim=True)], 1)
+    return dict(ids=every.numpy(), logits=out.logits.numpy(), steps=np.stack(steps, 1),
+                **{f'stream_{i}': h.numpy() for i, h in enumerate(out.hidden_states)})
+
+
+if __name__ == '__main__':
+    import transformers
+    transformers.logging.set_verbosity_error()
+    for name in sys.argv[1:] or KEPT:
+        found = made(name, HOME/name)
+        found = {k: v for k, v in found.items() if k in ('ids', 'logits', 'steps')}
+        np.savez_compressed(HOME/name/'expected.npz', **found)
+        kept = json.loads((HOME/name/'config.json').read_text())
+        (HOME/name/'config.json').write_text(json.dumps(kept, indent=1) + '\n')
+        print(name, sum(p.stat().st_size for p in (HOME/name).iterdir()), 'bytes')
