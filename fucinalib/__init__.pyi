@@ -9,6 +9,7 @@ from . import llm as llm
 from . import lora as lora
 from . import nn as nn
 from . import optim as optim
+from . import quant as quant
 from . import text as text
 from . import train as train
 from .dtypes import DType as DType

@@ -1293,6 +1293,58 @@ warmup
 min
     the floor, as a share of the base rate
 """,
+    'quant.keep':
+"""Write arrays so that `mapped` finds them, whole or not at all.
+
+Parameters
+----------
+path
+    of the new file
+source
+    the file that the arrays were made of
+arrays
+    name -> array
+""",
+    'quant.pack_codes':
+"""The kind, bytes (groups, blocks, bytes of a row's block, 32) and the code that means zero.
+
+Parameters
+----------
+code
+    (rows, columns), int8
+size
+    codes that share a scale: 16, or a multiple of 32
+""",
+    'quant.quantize':
+"""A weight rounded by `round_rows`, with its rows side by side.
+
+Parameters
+----------
+w
+    numbers (rows, columns), whole blocks of 64 a row
+bits
+    8, with a scale for each row; or 4, with one for each 64 numbers
+""",
+    'quant.repack':
+"""The weight with its rows side by side, the numbers exactly those of its blocks.
+
+Parameters
+----------
+w
+    a weight of two axes, rows first, in blocks
+""",
+    'quant.round_rows':
+"""Codes (rows, groups, size), scales (rows, groups). The largest of a group gets the largest code.
+
+Parameters
+----------
+w
+    numbers (rows, columns)
+bits
+    of a code
+size
+    numbers that share a scale; None: a whole row
+""",
     'text.Tokenizer':
 """Text to ids and back.
 

@@ -627,7 +627,8 @@ def by_size():
         for _ in range(5): step(tall.detach())
     return set(names) | {c.name for c in step.plan.calls}
 
-BLOCKS = 'floats_', 'dot_q', 'dot_planes', 'activate_', 'unpack_planes'      # of tests/test_blocks.py
+BLOCKS = ('floats_', 'dot_q', 'dot_planes', 'activate_', 'unpack_planes',      # of tests/test_blocks.py
+          'lanes_', 'decode')      # of tests/test_quantisation.py
 
 def test_every_kernel_has_a_caller():
     "A kernel that no operation runs would be compiled, tested and kept for nobody."

@@ -48,8 +48,10 @@ def _from_gguf(path, ignore, *how):
     def tensor(name): return file[name] if name in file.tensors else None
     config = read_config(as_config(file.metadata, tensor), ignore)
     tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__, *how)
-    return Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
-                 template=file.metadata.get('tokenizer.chat_template'))
+    model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
+                  template=file.metadata.get('tokenizer.chat_template'))
+    model.source = path
+    return model
 
 
 def _plain(name):

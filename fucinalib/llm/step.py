@@ -8,14 +8,15 @@ from .. import kernels
 from ..block_arithmetic import multiply
 from ..hooks import watching
 from ..tensor import Tensor
+from .quick import maps_in, quick, row_of
 
 __all__ = ['Step', 'stepping']
 
 
 def stepping(model, cache):
-    "The Step of a model, or None where the readable path has to be taken."
+    "The Quick or Step of a model, or None where the readable path has to be taken."
     if cache is None or cache.dtype != 'f32' or model.fast is False or watching: return None
-    if model.fast is None or not model.fast.is_of(model): model.fast = Step(model)
+    if model.fast is None or not model.fast.is_of(model): model.fast = quick(model) or Step(model)
     return model.fast
 
 
@@ -26,12 +27,6 @@ def product_with(w, over):
         return a.T.dot if w.tags[0] == over else a.dot
     f, blocks = w.dtype, w.blocks.reshape(w.shape[0], -1)
     return lambda x: multiply(f, blocks, x[None], w.activation)[0]
-
-
-def row_of(w, i):
-    "Row i of a table as f32."
-    if isinstance(w, Tensor): return w.data[i].astype('f4')
-    return w.dtype.floats(np.ascontiguousarray(w.blocks[i])).reshape(-1)
 
 
 def joined(m):
@@ -88,13 +83,6 @@ class Step:
         y = self.head(self.norm(x))
         if c.logit_scale != 1: y = y * np.float32(c.logit_scale)
         return np.tanh(y / np.float32(c.logit_cap)) * np.float32(c.logit_cap) if c.logit_cap else y
-
-
-def maps_in(model):
-    for b in model.blocks:
-        for m in (*(getattr(b.attention, n) for n in 'qkvo'), b.feed.up, b.feed.gate, b.feed.down):
-            if m is not None: yield m
-    yield model.head
 
 
 class Layer:

@@ -1,0 +1,320 @@
+"""Chapter 43: weights whose rows lie side by side, and the word that is written with them."""
+import os
+import numpy as np
+import pytest
+import fucinalib as fl
+from fucinalib import kernels, quant
+from fucinalib.formats import formats
+from fucinalib.kernels import table
+from fucinalib.llm import quick as stepping
+from fucinalib.llm.step import Step
+from fucinalib.llm.decoder import Config, Model, Rope, tensors_of
+from fucinalib.ops.blocks import BlockTensor
+
+WRITTEN = [f for f in quant.REPACKABLE if formats[f].write]
+
+
+def weight(name, rows=100, columns=512, seed=0):
+    w = np.random.default_rng(seed).standard_normal((rows, columns)).astype('f4') * .05
+    return fl.Tensor(w, 'out in').to(name)
+
+
+def row(n, seed=1): return np.random.default_rng(seed).standard_normal(n).astype('f4')
+
+
+# rounding
+
+@pytest.mark.parametrize('bits, size', [(8, None), (8, 32), (4, 64), (4, 32)])
+def test_codes_are_those_of_the_plain_definition(bits, size):
+    w = np.random.default_rng(2).standard_normal((5, 128)).astype('f4')
+    q, s = quant.round_rows(w, bits, size)
+    top, n = 2**(bits - 1) - 1, size or 128
+    for i in range(5):
+        for j in range(128 // n):
+            g = w[i, j * n:j * n + n]
+            scale = np.float32(np.abs(g).max() / np.float32(top))
+            right = [int(np.copysign(np.floor(abs(v / scale) + np.float32(.5)), v)) for v in g]
+            assert s[i, j] == scale and q[i, j].tolist() == right
+    assert np.abs(q).max() == top
+
+
+def test_a_row_of_zeros_is_zeros():
+    q, s = quant.round_rows(np.zeros((2, 64), 'f4'), 8)
+    assert not q.any() and not s.any() and not quant.quantize(np.zeros((2, 64), 'f4')).floats().any()
+
+
+@pytest.mark.parametrize('bits, most', [(8, .015), (4, .2)])
+def test_the_error_of_our_own_bits_has_a_bound(bits, most):
+    for seed in range(5):
+        w, x = np.random.default_rng(seed).standard_normal((96, 256)).astype('f4'), row(256, seed)
+        y, right = quant.quantize(w, bits).dot(x), w @ x
+        assert np.linalg.norm(y - right) < most * np.linalg.norm(right)
+
+
+# layout
+
+@pytest.mark.parametrize('name', WRITTEN)
+@pytest.mark.parametrize('rows', (1, 32, 33, 100))
+def test_repacked_numbers_are_those_of_the_blocks(name, rows):
+    q = weight(name, rows)
+    r = quant.repack(q)
+    assert np.array_equal(r.floats(), q.to('f32').data)
+    code, scale, low = quant.read_part(r.codes, r.scales, r.parts[0])
+    assert r.parts[0, 0] == (2 if name == 'q6_k' else 0 if name.startswith('q4') else 1)
+
+
+@pytest.mark.parametrize('name', ('iq4_nl', 'mxfp4'))
+def test_formats_without_a_writer_are_repacked_exactly(name):
+    f = formats[name]
+    b = np.random.default_rng(3).integers(0, 256, (40, 4 * f.bytes), np.uint8)
+    b.reshape(-1, f.bytes)[:, 0], b.reshape(-1, f.bytes)[:, 1] = 120, 40
+    q = BlockTensor(b, name, 'out in')
+    assert np.array_equal(quant.repack(q).floats(), q.to('f32').data)
+
+
+@pytest.mark.parametrize('name', WRITTEN)
+def test_products_are_those_of_the_numbers(name):
+    q, x = weight(name), row(512)
+    r, right = quant.repack(q), weight(name).to('f32').data @ x
+    assert np.allclose(r.dot(x, exact=True), right, atol=1e-5)
+    assert np.linalg.norm(r.dot(x) - right) < .02 * np.linalg.norm(right)
+    many = np.stack([x] * 5)
+    assert all(np.array_equal(y, r.dot(x)) for y in r.dot(many))
+
+
+@pytest.mark.parametrize('name', ('q4_1', 'q4_0', 'q8_0', 'q6_k', 'q5_k'))
+def test_whole_numbers_agree_exactly(name):
+    "With scales of 1 every product and sum is a whole number that f32 holds."
+    r = quant.repack(weight(name))
+    r.scales[:] = 1
+    x = np.random.default_rng(4).integers(-126, 127, 512).astype('f4')
+    x.reshape(-1, 32)[:, 0] = 127
+    twin = table['lanes_dot'].twin(r.codes, r.scales, r.parts, x)
+    code, _, low = quant.read_part(r.codes, r.scales, r.parts[0])
+    y = np.einsum('gbkr,bk->gr', code.astype('i8'), x.reshape(code.shape[1], -1).astype('i8')).reshape(-1)
+    if low is not None: y = y + int(x.sum())
+    assert np.array_equal(twin, y) and np.array_equal(kernels.lanes_dot(r.codes, r.scales, r.parts, x), y)
+
+
+def test_extreme_codes_do_not_overflow():
+    "All codes and all of x at their largest, in the formats with the widest codes."
+    for code, kind in ((-128, quant.OCTETS), (127, quant.OCTETS), (15, quant.NIBBLES), (-8, quant.NIBBLES)):
+        r = quant._lay(np.full((32, 64), code, np.int8), np.ones((32, 2), 'f4'), None, 32)
+        assert r.parts[0, 0] == kind
+        for sign in (1, -1): assert (r.dot(np.full(64, 127 * sign, 'f4')) == 64 * 127 * sign * code).all()
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_rounded_rows_agree_with_the_twin_exactly(seed):
+    x = row(320, seed) * np.float32(10.)**np.random.default_rng(seed).integers(-20, 20, 320)
+    x[40:64], x[64:96] = 0, 1e-38
+    x = x.astype('f4')
+    for a, b in zip(kernels.lanes_round(x), table['lanes_round'].twin(x)): assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize('bad', (np.nan, np.inf, -np.inf))
+def test_what_is_not_finite_spoils_every_result(bad):
+    x = row(512)
+    x[100] = bad
+    assert np.isnan(quant.repack(weight('q4_1')).dot(x)).all()
+    q, s, t = kernels.lanes_round(x)
+    assert not q[96:128].any() and t[3] == 0 and np.isnan(s[3]) and np.isfinite(np.delete(s, 3)).all()
+
+
+@pytest.fixture
+def threads():
+    before = kernels.get_num_threads()
+    yield fl.set_num_threads
+    fl.set_num_threads(before)
+
+
+def test_threads_change_nothing(threads):
+    r, x, found = quant.repack(weight('q4_1', 700)), row(512), []
+    for n in (1, 2, 3):
+        threads(n)
+        found.append((r.dot(x), r.floats(), r.dot(x, exact=True)))
+    for other in found[1:]: assert all(np.array_equal(a, b) for a, b in zip(found[0], other))
+
+
+def test_what_cannot_be_repacked_is_named():
+    with pytest.raises(fl.errors.OptionError): quant.repack(fl.Tensor(np.ones((4, 64), 'f4'), 'out in').to('q8_1'))
+    with pytest.raises(fl.errors.OptionError): quant.quantize(np.ones((4, 64), 'f4'), 5)
+    with pytest.raises(fl.errors.InvalidShape): quant.quantize(np.ones((4, 60), 'f4'))
+
+
+# the file
+
+@pytest.fixture
+def stored(tmp_path):
+    source, path = tmp_path / 'model.gguf', tmp_path / 'there' / 'cache'
+    source.write_bytes(b'weights')
+    arrays = dict(codes=np.arange(100, dtype='u1'), scales=row(7), parts=np.arange(16).reshape(2, 8))
+    quant.keep(path, source, arrays)
+    return path, source, arrays
+
+
+def test_a_kept_file_is_mapped(stored):
+    path, source, arrays = stored
+    found = quant.mapped(path, source)
+    assert set(found) == set(arrays)
+    assert all(np.array_equal(found[k], a) and found[k].dtype == a.dtype for k, a in arrays.items())
+    assert all(a.ctypes.data % 64 == 0 for a in found.values()) and not list(path.parent.glob('*.part'))
+
+
+def test_a_source_that_changed_is_not_believed(stored):
+    path, source, _ = stored
+    os.utime(source, ns=(1, 1))
+    assert quant.mapped(path, source) is None
+
+
+@pytest.mark.parametrize('n', (0, 1, 40, 100, 'most'))
+def test_a_file_that_is_not_whole_is_not_believed(stored, n):
+    path, source, _ = stored
+    os.truncate(path, path.stat().st_size - 1 if n == 'most' else n)
+    assert quant.mapped(path, source) is None
+
+
+@pytest.mark.parametrize('old, new', [(b'repacked', b'repasted'), (b'"version": 1', b'"version": 9'), (b'{', b'[')])
+def test_another_version_is_not_believed(stored, old, new):
+    path, source, _ = stored
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    assert quant.mapped(path, source) is None
+
+
+def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path):
+    (tmp_path / 'file').write_bytes(b'')
+    quant.keep(tmp_path / 'file' / 'cache', tmp_path / 'file', dict(a=np.ones(3)))
+
+
+# a word in one call
+
+PLAIN = dict(width=64, layers=2, heads=4, kv_heads=2, d=16, hidden=96, vocab=50, context=64, eps=1e-5)
+TWISTS = dict(plain={}, bias=dict(biases='q k v'), qk=dict(qk_norm='head'), window=dict(windows=(4, 0)),
+              whole=dict(kv_heads=4), still=dict(ropes=(Rope((1., .5, .2, .1)), None)),
+              part=dict(ropes=(Rope((1., .1)),) * 2, embed_scale=2., logit_scale=.5),
+              cap=dict(logit_cap=5., tied=False), scale=dict(scale=.2))
+
+
+def decoder(name='q4_1', **twist):
+    c = Config('llama', **{**PLAIN, 'ropes': (Rope(tuple(.5**i for i in range(8))),) * 2, **twist})
+    rng, tensors = np.random.default_rng(5), {}
+    for key, sizes in tensors_of(c).items():
+        a = rng.standard_normal(tuple(sizes.values())).astype('f4') * np.float32(.2)
+        t = fl.Tensor(a + ('norm' in key), ' '.join(sizes))
+        kind = 'q8_0' if key == 'embed' or name == 'mixed' and key.endswith('.v') else name
+        kind = 'q4_1' if kind == 'mixed' else kind
+        tensors[key] = t.to(kind).with_activation('f32') if len(sizes) == 2 else t
+    return Model(c, tensors)
+
+
+@pytest.mark.parametrize('twist', TWISTS)
+def test_the_quick_way_is_the_readable_one(twist):
+    model = decoder(**TWISTS[twist])
+    assert stepping.hindrance(model) == ''
+    quick, a, b = stepping.Quick(model), model.cache(), model.cache()
+    model.fast = False
+    ids = [3, 1, 4, 1, 5, 9, 2, 6]
+    for cache in (a, b): model(ids, cache=cache)
+    for id in (7, 7, 0, 49):
+        right, found = model([id], cache=a, last=True).data, quick(model, id, b)
+        assert right.shape == found.shape and np.allclose(right, found, atol=1e-4)
+    assert len(a) == len(b) and a.ids == b.ids
+    for one, other in zip(a.layers, b.layers):
+        n = one.end - one.start
+        assert (one.start, one.end) == (other.start, other.end) and np.allclose(one.k[:n], other.k[:n], atol=1e-4)
+
+
+@pytest.mark.parametrize('name', ('q8_0', 'q4_0', 'q5_0', 'mixed'))
+def test_formats_of_the_quick_way(name):
+    model = decoder(name)
+    quick, a, b = stepping.Quick(model), model.cache(), model.cache()
+    model.fast = False
+    for id in (3, 1, 4): right, found = model([id], cache=a, last=True).data, quick(model, id, b)
+    assert np.allclose(right, found, atol=1e-4)
+
+
+def test_k_quants_of_the_quick_way():
+    for name in ('q4_k', 'q5_k', 'q6_k'):
+        model = decoder(name, width=256, hidden=256, heads=4, d=64, ropes=(None, None))
+        quick, a, b = stepping.Quick(model), model.cache(), model.cache()
+        model.fast = False
+        for id in (3, 1, 4): right, found = model([id], cache=a, last=True).data, quick(model, id, b)
+        assert np.allclose(right, found, atol=1e-4)
+
+
+def rounded(model):
+    "The same model, x rounded to 8 bits in products."
+    for m in stepping.maps_in(model): m.weight = m.weight.with_activation('q8')
+    return model
+
+
+@pytest.mark.parametrize('exact', (False, True))
+def test_the_compiled_word_is_its_twin(exact):
+    model, found = decoder('mixed', biases='q k v', qk_norm='head'), []
+    if not exact: rounded(model)
+    for backend in ('numpy', None):
+        quick, cache = stepping.Quick(model), model.cache()
+        assert bool(quick.sizes[6]) is exact
+        if backend:
+            with fl.use_backend(backend): found.append([quick(model, i, cache) for i in (3, 1, 4, 1, 5)])
+        else: found.append([quick(model, i, cache) for i in (3, 1, 4, 1, 5)])
+    assert np.allclose(*found, atol=1e-4 if exact else 2e-2)
+
+
+def test_bits_of_x_cost_little():
+    share = lambda y: np.exp(y.astype('f8') - y.max()) / np.exp(y.astype('f8') - y.max()).sum()
+    model, found = decoder('q8_0', width=128, hidden=256), []
+    for way in (lambda m: m, rounded):
+        quick, cache = stepping.Quick(way(model)), model.cache()
+        found.append([share(quick(model, id, cache)) for id in (3, 1, 4, 1, 5)])
+    assert all(0 < (p * np.log(p / q)).sum() < .02 for p, q in zip(*found))
+
+
+@pytest.mark.parametrize('exact', (False, True))
+def test_threads_change_nothing_of_a_word(threads, exact):
+    model = decoder(width=576, hidden=1536, heads=9, kv_heads=3, d=64, vocab=320, ropes=(None, None))
+    if not exact: rounded(model)
+    found = []
+    for n in (1, 2, 3):
+        threads(n)
+        quick, cache = stepping.Quick(model), model.cache()
+        assert len(quick.plan.codes) > stepping.SMALL
+        found.append(np.stack([quick(model, i, cache) for i in (3, 1, 4)]))
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize('twist', (dict(norm='layer'), dict(act='geglu'), dict(after=True), dict(attn_cap=5.),
+                                   dict(width=48), dict(parallel=True), dict(qk_norm='all')))
+def test_what_the_quick_way_cannot_do_is_left_to_the_other(twist):
+    c = Config('llama', **{**PLAIN, **twist})
+    rng = np.random.default_rng(0)
+    made = lambda s: fl.Tensor(rng.standard_normal(tuple(s.values())).astype('f4'), ' '.join(s))
+    model = Model(c, {k: made(s) for k, s in tensors_of(c).items()})
+    assert stepping.hindrance(model) and stepping.quick(model) is None
+
+
+def test_a_model_takes_the_quick_way_by_itself():
+    model, cache = decoder(), None
+    cache = model.cache()
+    model([3], cache=cache, last=True)
+    assert type(model.fast) in ((stepping.Quick,) if 'decode' in kernels.discovery.active() else (Step,))
+    model.head.weight = model.head.weight.with_activation('f32')
+    old = model.fast
+    model([3], cache=cache, last=True)
+    assert model.fast is not old
+
+
+def test_a_kept_layout_is_the_layout(tmp_path, monkeypatch):
+    monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path / 'cache'))
+    source = tmp_path / 'model.gguf'
+    source.write_bytes(b'weights')
+    model = decoder()
+    made, found = stepping.Quick(model, source), stepping.Quick(model, source)
+    assert made.plan.codes.flags.writeable and not found.plan.codes.flags.writeable
+    assert all(np.array_equal(a, found.plan.arrays()[k]) for k, a in made.plan.arrays().items())
+    a, b = model.cache(), model.cache()
+    for id in (3, 1): assert np.array_equal(made(model, id, a), found(model, id, b))
+    for file in (tmp_path / 'cache').rglob('*'):
+        if file.is_file(): os.truncate(file, 1000)
+    again = stepping.Quick(model, source)
+    assert np.array_equal(again.plan.codes, made.plan.codes) and again.plan.codes.flags.writeable
