@@ -291,6 +291,16 @@ dtype
 chunk
     tokens of a prompt that are read at once
 """,
+    'llm.Encoder.embed':
+"""The point of each text.
+
+Parameters
+----------
+texts
+    a list of texts, or one
+batch
+    read at once
+""",
     'llm.Model':
 """A decoder: ids in, for each the logits of the word that follows.
 

@@ -1,5 +1,6 @@
-"Language models: decoders, their files, and what they say."
+"Language models: decoders, their files, and what they say; encoders of sentences."
 from .decoder import Cache, Config, Model, Rope
+from .encoder import Encoder, EncoderConfig
 from .generation import Context, Generation, Score, Step, Stops, generate, perplexity, score, token_logprobs
 from .loading import load
 from .sampling import Bigram, Sampler, Sampling

@@ -98,7 +98,7 @@ def scored_parts(pieces, scores, kinds, kind, normal, strip, unknown, raw=False,
     whole = {KINDS['control']} | ({KINDS['user']} if kind != 'unigram' or raw else set())
     added = [(p, i, k == KINDS['control'], k == KINDS['control'], False, False, raw or k == KINDS['control'])
              for i, (p, k) in enumerate(zip(pieces, kinds)) if k in whole]
-    return dict(model=model, tokens=bytes_of(pieces, kinds), added=added, normal=normal, strip=strip, **ends)
+    return dict(model=model, tokens=piece_bytes(pieces, kinds), added=added, normal=normal, strip=strip, **ends)
 
 
 def unigram_of(pieces, scores, kinds, usable, how):
@@ -125,7 +125,7 @@ def byte_pieces(pieces, kinds):
     return [found[b] for b in range(256)] if len(found) == 256 else None
 
 
-def bytes_of(pieces, kinds):
+def piece_bytes(pieces, kinds):
     "What each piece stands for; an unknown for U+FFFD."
     words = [p.replace(SPACE, ' ').encode('utf-8', 'replace') for p in pieces]
     for i, (p, k) in enumerate(zip(pieces, kinds)):
@@ -238,7 +238,7 @@ def from_gguf_merges(metadata):
     model = Joins(pieces, pairs, usable, unknown=said.get('unknown_token_id'), bytes_at=byte_pieces(pieces, kinds))
     added = [(p, i, k == KINDS['control'], k == KINDS['control']) for i, (p, k) in enumerate(zip(pieces, kinds))
              if k in (KINDS['control'], KINDS['user'])]
-    parts = dict(model=model, tokens=bytes_of(pieces, kinds), added=added, normal=spacer(None, prefix, False),
+    parts = dict(model=model, tokens=piece_bytes(pieces, kinds), added=added, normal=spacer(None, prefix, False),
                  strip=b' ' * prefix, **ends_of_gguf(said))
     return parts | forgeable(parts)
 
