@@ -40,7 +40,8 @@ setup(
     include_package_data=True,
     install_requires=cfg['requirements'].split(),
     extras_require={'lab': needs('lab'), 'dev': needs('lab') + needs('dev'), 'reference': needs('reference')},
-    entry_points={'nbdev': ['fucinalib=fucinalib._modidx:d'],
+    entry_points={'console_scripts': ['fucina = fucinalib.cli:main'],
+                  'nbdev': ['fucinalib=fucinalib._modidx:d'],
                   'fucinalib.kernels': ['pythran = kernels_pythran']},
     ext_modules=kernels, cmdclass={'build_ext': BuildKernels}, zip_safe=False,
 )

@@ -277,6 +277,36 @@ Parameters
 x
     points: see neighbours
 """,
+    'llm.Chat':
+"""Talk with a model: `for piece in chat.stream('hello'): print(piece, end='')`.
+
+Parameters
+----------
+model
+    of fl.llm.load
+system
+    who it is to be; None: what its template says; '': nothing
+think
+    whether it may think aloud first, where the model can
+template
+    another chat template than the model's: its text
+tools
+    descriptions of functions it may call
+max_new
+    tokens of an answer at most; None: as many as the context holds
+options
+    of fl.llm.generate: temperature, top_p, seed, ...
+""",
+    'llm.Chat.stream':
+"""The answer in pieces, as they come. Leaving the loop keeps what was said until then.
+
+Parameters
+----------
+text
+    what you say
+options
+    of fl.llm.generate, for this answer
+""",
     'llm.Context':
 """What a model has read, and its cache.
 
@@ -353,6 +383,16 @@ logit_bias
 seed
     same seed, same answer; None: the next one of the process
 """,
+    'llm.Template':
+"""A chat template: called with messages, it gives the text that the model continues.
+
+Parameters
+----------
+source
+    the template, as `source_of` finds it
+special
+    what it may name: {'bos_token': '<s>', 'eos_token': '</s>', ...}
+""",
     'llm.generate':
 """An answer, step by step: for step in generate(model, 'Once'): print(step.text, end='').
 
@@ -385,7 +425,7 @@ sampling
 Parameters
 ----------
 path
-    a folder with config.json and safetensors, or one .gguf
+    a folder with config.json and safetensors, one .gguf, or a name that fl.llm.hub.find knows
 ignore
     entries of the configuration that may be there and change nothing
 activation

@@ -1,9 +1,12 @@
 "Language models: decoders, their files, and what they say; encoders of sentences."
+from . import hub
+from .chat import Chat
 from .decoder import Cache, Config, Model, Rope
 from .encoder import Encoder, EncoderConfig
 from .generation import Context, Generation, Score, Step, Stops, generate, perplexity, score, token_logprobs
 from .loading import load
 from .sampling import Bigram, Sampler, Sampling
+from .templates import Template
 from ..elsewhere import of_package as _of_package
 
 _ANSWER = "for step in fl.llm.generate(model, 'Once'): print(step.text, end='')"
@@ -11,6 +14,8 @@ _ELSEWHERE = dict(dict.fromkeys('pipeline complete completion create_completion 
                   **dict.fromkeys('AutoModel AutoModelForCausalLM from_pretrained Llama'.split(), 'fl.llm.load(path)'),
                   **dict.fromkeys('SamplingParams GenerationConfig LogitsProcessor'.split(),
                                   'fl.llm.Sampling(temperature=.8, top_p=.9)'),
+                  **dict.fromkeys('apply_chat_template conversation create_chat_completion'.split(),
+                                  "fl.llm.Chat(model).ask('hello')"),
                   StoppingCriteria="fl.llm.generate(model, 'Once', stop=['\\n'])",
                   TextStreamer=_ANSWER, KVCache='fl.llm.Context(model)', DynamicCache='fl.llm.Context(model)')
 

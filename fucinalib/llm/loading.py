@@ -1,7 +1,6 @@
 """From a folder or a file to a model: whose family it is, what its tensors are called, and what does not fit."""
 import json
 from fnmatch import fnmatch
-from pathlib import Path
 from ..checks import one_of
 from ..errors import FileError, StateMismatch, fault, named
 from ..files import GGUF, Safetensors
@@ -9,12 +8,14 @@ from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import IGNORED, PREFIXES, SHIFTED, as_config, names_of, read_config, row_order
+from .hub import find, there
+from .templates import source_of
 
 __all__ = ['load', 'fill']
 
 
 @named
-def load(path,       # a folder with config.json and safetensors, or one .gguf
+def load(path='',    # a folder with config.json and safetensors, one .gguf, or a name that fl.llm.hub.find knows
          *,
          ignore=(),  # entries of the configuration that may be there and change nothing
          activation='f32',  # in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
@@ -22,11 +23,10 @@ def load(path,       # a folder with config.json and safetensors, or one .gguf
         )->Model:
     "A language model from its files. The weights stay where they are, in memory that is mapped."
     one_of('activation', 'f32 q8').ask(dict(activation=activation))
-    path, how = Path(path).expanduser(), (ignore, activation, widen)
+    path, how = str(path) and there(path) or find(path), (ignore, activation, widen)
     if path.is_dir() and not (path/'config.json').is_file(): path = _only_gguf(path)
     if path.is_dir(): return _from_folder(path, *how)
-    if path.is_file(): return _from_gguf(path, *how)
-    raise fault(FileError, f'there is nothing at {str(path)!r}', help='a folder with config.json, or a .gguf')
+    return _from_gguf(path, *how)
 
 
 def _only_gguf(path):
@@ -40,7 +40,9 @@ def _from_folder(path, ignore, *how):
     values = _json(path/'config.json')
     config, file = read_config(values, ignore), Safetensors(path)
     tensors = fill(config, 'safetensors', {_plain(n): n for n in file}, file.__getitem__, *how)
-    return Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=_template(path))
+    model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
+    model.ends = _ends(values, path)
+    return model
 
 
 def _from_gguf(path, ignore, *how):
@@ -49,7 +51,7 @@ def _from_gguf(path, ignore, *how):
     config = read_config(as_config(file.metadata, tensor), ignore)
     tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__, *how)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
-                  template=file.metadata.get('tokenizer.chat_template'))
+                  template=source_of(file.metadata))
     model.source = path
     return model
 
@@ -80,12 +82,11 @@ def _tokenizer_of(metadata):
     return from_gguf(metadata)
 
 
-def _template(path):
-    "The template of chats of a folder, or None."
-    if (path/'chat_template.jinja').is_file(): return (path/'chat_template.jinja').read_text(encoding='utf-8')
-    if not (path/'tokenizer_config.json').is_file(): return None
-    found = _json(path/'tokenizer_config.json').get('chat_template')
-    return {t['name']: t['template'] for t in found}.get('default') if isinstance(found, list) else found
+def _ends(values, path):
+    "The tokens that end an answer, as its makers say; one or several."
+    also = _json(path/'generation_config.json') if (path/'generation_config.json').is_file() else {}
+    found = [also.get('eos_token_id'), values.get('eos_token_id')]
+    return tuple({i for f in found for i in (f if isinstance(f, list) else [f]) if isinstance(i, int)})
 
 
 # ---- tensors

@@ -1,0 +1,7 @@
+"""The command `fucina`: a model answers in the terminal."""
+
+
+def main(args=None):
+    "Run the command; ends the program with its code."
+    from .app import main
+    main(args)

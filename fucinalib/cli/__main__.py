@@ -1,0 +1,4 @@
+"""`python -m fucinalib.cli`, the same as `fucina`."""
+from . import main
+
+main()

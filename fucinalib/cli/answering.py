@@ -1,0 +1,325 @@
+"""`fucina run` and `fucina chat`."""
+import json, os, signal, sys, time
+from contextlib import contextmanager
+from pathlib import Path
+import click
+from ..errors import FileError, FucinaError, OptionError, fault
+from . import say
+from .group import fucina
+
+__all__ = ['run', 'chat', 'open_model']
+
+NEARLY = .85      # of the context: from here on the chat says how much is left
+
+MODEL = [
+    click.option('-m', '--model', default='', metavar='MODEL',
+                 help='A folder or .gguf file, a name of `fucina models`, '
+                 'or org/name of huggingface.co. Without it: SmolLM2-135M-Instruct.'),
+    click.option('--draft', default=None, metavar='MODEL',
+                 help='A small model of the same vocabulary that guesses ahead.'),
+    click.option('--threads', type=click.IntRange(1), help='Threads; all cores without it.')]
+ANSWER = [
+    click.option('-n', '--max-new', type=click.IntRange(1), default=512, show_default=True,
+                 help='Tokens of an answer at most.'),
+    click.option('--temp', type=click.FloatRange(0), default=0., show_default=True,
+                 help='0 takes the likeliest token, 1 draws as the model says.'),
+    click.option('--top-p', type=click.FloatRange(0, 1), default=1.,
+                 help='Draw among the likeliest, whose shares reach this.'),
+    click.option('--top-k', type=click.IntRange(0), default=0, help='Draw among so many; 0: all.'),
+    click.option('--min-p', type=click.FloatRange(0, 1), default=0.,
+                 help='Draw among those with this part of the best share.'),
+    click.option('--repeat-penalty', type=click.FloatRange(0, min_open=True), default=1.,
+                 help='Above 1: say less again.'),
+    click.option('--seed', type=int, help='The same seed, the same answer.'),
+    click.option('--stop', multiple=True, metavar='TEXT', help='End before this text. May be given several times.'),
+    click.option('--system', help="Who the model is to be; '' for nobody."),
+    click.option('--think', is_flag=True, help='Let it think aloud first, if it can.')]
+
+
+def options(*groups):
+    "A command with the options of some groups."
+    def add(fn):
+        for option in reversed([o for g in groups for o in g]): fn = option(fn)
+        return fn
+    return add
+
+
+def sampling(given):
+    "The options of fl.llm.generate, from those of the command."
+    given = dict(temperature=given['temp'], top_p=given['top_p'], top_k=given['top_k'], min_p=given['min_p'],
+                 repetition_penalty=given['repeat_penalty'], seed=given['seed'], stop=list(given['stop']))
+    return {k: v for k, v in given.items() if v is not None}
+
+
+def open_model(name, threads=None):
+    "(the model of a name, fetched if it has to be; seconds of loading)"
+    import fucinalib as fl
+    from ..llm import hub
+    if threads: fl.set_num_threads(threads)
+    path = hub.find(name)
+    start = time.perf_counter()
+    model = fl.llm.load(path)
+    return model, time.perf_counter() - start
+
+
+def speed_line(turn, seconds):
+    "What it took, in a line: what was read and said, and how long that was."
+    again = f' ({turn.prompt - turn.read} kept from before)' if turn.prompt > turn.read else ''
+    read = f'prompt {turn.read} tokens{again} in {turn.first:.2f} s, {say.per_second(turn.read_rate)}/s'
+    said = f'answer {turn.answer} tokens' + (f', {say.per_second(turn.answer_rate)}/s' if turn.answer_rate else '')
+    return ' · '.join([read, said, *([f'loaded in {seconds:.2f} s'] if seconds is not None else [])])
+
+
+def question(words):
+    "The prompt: the words of the command, '-' among them or nothing at all for what comes through stdin."
+    if words and '-' not in words: return ' '.join(words)
+    if not words and say.in_terminal(sys.stdin):
+        raise click.UsageError('What is the question? fucina run "What is the capital of France?"')
+    text = sys.stdin.read() if sys.stdin else ''
+    return ' '.join(text.rstrip('\n') if w == '-' else w for w in words or ['-'])
+
+
+@fucina.command()
+@click.argument('prompt', nargs=-1)
+@options(MODEL, ANSWER)
+@click.option('--raw', is_flag=True, help='Go on with the text, without the chat template.')
+@click.option('--json', 'as_json', is_flag=True, help='One JSON object at the end: content, finish, counts and times.')
+@click.option('--stats/--no-stats', default=None, help='The line of speeds on stderr; without this: in a terminal.')
+def run(prompt, model, draft, threads, raw, as_json, stats, max_new, system, think, **given):
+    """Answer one question.
+
+    PROMPT is the question; - in it stands for what comes through stdin, and so does no PROMPT at all.
+    """
+    text = question(prompt)
+    if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
+    loaded, seconds = open_model(model, threads)
+    options = sampling(given)
+    if draft is not None: options['draft'] = open_model(draft)[0]
+    talk = (continued if raw else answered)(loaded, text, max_new, system, think, options)
+    said = []
+    try:
+        for piece in talk:
+            said.append(piece)
+            if not as_json: say.write(piece)
+    finally:
+        if said and not as_json and not said[-1].endswith('\n'): say.write('\n')
+    turn = talk.turn
+    if as_json: click.echo(json.dumps(as_record(''.join(said), turn, seconds, loaded, given), ensure_ascii=False))
+    elif turn.finish == 'length' and say.listening():
+        say.note(f'stopped after {turn.answer} tokens; -n lets it say more')
+    if say.listening() and not as_json if stats is None else stats: say.note(speed_line(turn, seconds))
+
+
+class Talk:
+    "Pieces of an answer; `turn` tells afterwards what it took."
+    def __init__(self, pieces, turn): self.pieces, self.told = pieces, turn
+    def __iter__(self): return iter(self.pieces)
+    @property
+    def turn(self): return self.told()
+
+
+def answered(model, text, max_new, system, think, options):
+    from ..llm.chat import Chat
+    chat = Chat(model, system, think, max_new=max_new, **options)
+    return Talk(chat.stream(text), lambda: chat.last)
+
+
+def continued(model, text, max_new, system, think, options):
+    from ..llm.chat import ContextFull, Turn, prompt_ids
+    from ..llm.generation import generate
+    ids = prompt_ids(model.tokenizer, text)
+    room = int(getattr(model.config, 'context', 0) or 1 << 30) - len(ids)
+    if room < 1:
+        raise fault(ContextFull, f'the prompt has {len(ids)} tokens, and this model sees {room + len(ids)}',
+                    'a shorter prompt')
+    made = generate(model, ids, max_new=min(max_new, room), **options)
+    def turn():
+        took = made.speed()
+        return Turn(len(ids), len(ids), len(made.ids), made.finish or 'cut', took['prompt_seconds'], took['seconds'])
+    return Talk((step.text for step in made if step.text), turn)
+
+
+def as_record(text, turn, seconds, model, given):
+    "What --json prints."
+    rate = lambda r: round(r, 2) if r else None
+    return dict(content=text, finish=turn.finish, model=getattr(model.config, 'family', None),
+                prompt_tokens=turn.prompt, answer_tokens=turn.answer, load_ms=round(1e3 * seconds, 1),
+                prompt_ms=round(1e3 * turn.first, 1), answer_ms=round(1e3 * turn.rest, 1),
+                prompt_tokens_per_second=rate(turn.read_rate), answer_tokens_per_second=rate(turn.answer_rate))
+
+
+# ---- chat
+def history_file():
+    "Where the lines of earlier chats are, None if there is no place."
+    base = os.environ.get('XDG_STATE_HOME') or os.path.expanduser('~/.local/state')
+    return None if base.startswith('~') else Path(base)/'fucinalib'/'history'
+
+
+@contextmanager
+def line_editing():
+    "Arrow keys and earlier lines at the prompt, where Python can."
+    try: import readline
+    except ImportError:
+        yield
+        return
+    file = history_file()
+    try:
+        if file and file.exists(): readline.read_history_file(file)
+    except OSError: pass
+    readline.set_history_length(1000)
+    try: yield
+    finally:
+        try:
+            if file:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                readline.write_history_file(file)
+        except OSError: pass      # a chat is no worse without it
+
+
+class Stopper:
+    "Ctrl-C while the model speaks: the first ends the answer after this token, the second at once."
+    def __enter__(self):
+        self.asked = False
+        try: self.before = signal.signal(signal.SIGINT, self.press)
+        except ValueError: self.before = None      # not in the main thread
+        return self
+
+    def press(self, *_):
+        if self.asked: raise KeyboardInterrupt
+        self.asked = True
+
+    def __exit__(self, *_):
+        if self.before is not None: signal.signal(signal.SIGINT, self.before)
+
+
+class Session:
+    "A chat in a terminal or a pipe."
+    def __init__(self, name, threads, make):
+        self.make, self.name, self.threads = make, name, threads
+        self.seen = say.in_terminal(sys.stdin) and say.in_terminal(sys.stdout)
+        self.open(name)
+
+    def open(self, name):
+        model, self.seconds = open_model(name, self.threads)
+        old = getattr(self, 'chat', None)
+        chat = self.make(model)
+        if old is not None: chat.messages, chat.system = old.messages, old.system
+        self.chat, self.name = chat, name
+
+    def lines(self):
+        "What is said, a line at a time; a backslash at its end goes on in the next."
+        while (line := self.line('> ')) is not None:
+            while line.endswith('\\') and (more := self.line('. ')) is not None: line = line[:-1] + '\n' + more
+            yield line
+
+    def line(self, prompt):
+        if not self.seen:
+            line = sys.stdin.readline()
+            return line.rstrip('\r\n') if line else None
+        while True:
+            try: return input(prompt)
+            except EOFError:
+                say.write('\n')
+                return None
+            except KeyboardInterrupt: say.note('\nCtrl-D or /exit leaves')
+
+    def talk(self):
+        for line in self.lines():
+            if not line.strip():
+                if not self.seen: return
+                continue
+            if line.startswith('/'):
+                if self.command(*line[1:].split(None, 1)) == 'exit': return
+            else: self.turn(line)
+
+    def turn(self, line):
+        try:
+            with Stopper() as stop:
+                for piece in self.chat.stream(line):
+                    say.write(piece)
+                    if stop.asked: break
+        except KeyboardInterrupt:
+            if not self.seen: raise
+        except FucinaError as e:
+            if not self.seen: raise
+            return say.problem(e)
+        say.write('\n')
+        if not self.seen and stop.asked: raise KeyboardInterrupt
+        if self.seen: self.after()
+
+    def after(self):
+        "The line below an answer in a terminal."
+        chat = self.chat
+        if chat.last: say.note(speed_line(chat.last, self.seconds) + ' · ' + self.meter())
+        self.seconds = None
+        if chat.used > NEARLY * chat.capacity: say.note('the conversation is nearly full; /clear begins anew')
+
+    def meter(self): return f'context {self.chat.used} of {self.chat.capacity}'
+
+    def command(self, word='', text=''):
+        do = getattr(self, f'do_{word}', None)
+        if do is None:
+            from ..errors import did_you_mean
+            return say.note(f'/{word} is no command; ' + did_you_mean(word, COMMANDS, 'commands'))
+        try: return do(text.strip())
+        except FucinaError as e:
+            if not self.seen: raise
+            say.problem(e)
+
+    def do_help(self, _):
+        for name, what in COMMANDS.items(): say.note(f'/{name:<14} {what}')
+
+    def do_exit(self, _): return 'exit'
+    do_quit = do_bye = do_exit
+
+    def do_clear(self, _):
+        self.chat.clear()
+        if self.seen: say.note('forgotten')
+
+    def do_context(self, _): say.note(self.meter() + f', {len(self.chat.messages)} messages')
+
+    def do_system(self, text):
+        if not text:
+            return say.note(f'system: {self.chat.system!r}' if self.chat.system is not None else
+                            "system: what the model's template says")
+        self.chat.system = '' if text in ('""', "''") else text
+
+    def do_think(self, text): self.chat.think = text.lower() not in ('off', 'no', '0')
+
+    def do_model(self, name):
+        if not name: return say.note(f'model: {self.name or "the default"}')
+        self.open(name)
+
+    def do_save(self, name):
+        "Write the conversation: as JSON, or as text if the name does not end in .json."
+        if not name: return say.note('/save FILE')
+        messages = self.chat._with_system(self.chat.messages)
+        text = (json.dumps(messages, ensure_ascii=False, indent=1) if name.endswith('.json') else
+                '\n\n'.join(f'{m["role"]}: {m["content"]}' for m in messages)) + '\n'
+        try: Path(name).expanduser().write_text(text, encoding='utf-8')
+        except OSError as e: raise fault(FileError, f'{name} cannot be written: {e.strerror}', 'another name') from e
+        if self.seen: say.note(f'saved {len(messages)} messages')
+
+
+COMMANDS = dict(help='these commands', system='who the model is to be', model='another model, the same conversation',
+                think='let it think aloud (on, off)', save='write the conversation to a file (.json or text)',
+                clear='forget what was said', context='how full the context is', exit='leave, like Ctrl-D')
+
+
+@fucina.command()
+@options(MODEL, ANSWER)
+def chat(model, draft, threads, max_new, system, think, **given):
+    """Talk with a model, a line at a time.
+
+    An empty line or the end of the input ends a chat that comes through a pipe. /help names the commands.
+    """
+    from ..llm.chat import Chat
+    options = sampling(given)
+    if draft is not None: options['draft'] = open_model(draft)[0]
+    session = Session(model, threads, lambda m: Chat(m, system, think, max_new=max_new, **options))
+    if session.seen: say.note('Ctrl-C stops an answer, Ctrl-D leaves, /help names the commands')
+    with line_editing() if session.seen else _nothing(): session.talk()
+
+
+@contextmanager
+def _nothing(): yield

