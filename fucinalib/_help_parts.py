@@ -393,6 +393,24 @@ source
 special
     what it may name: {'bos_token': '<s>', 'eos_token': '</s>', ...}
 """,
+    'llm.beam_search':
+"""Likely answers, the best first.
+
+Parameters
+----------
+model
+    as for generate
+prompt
+    ids, or a text
+beams
+    texts that are kept
+max_new
+    tokens at most
+length_penalty
+    scores are logprob / length ** this
+ignore_eos
+    go on where the model would end
+""",
     'llm.generate':
 """An answer, step by step: for step in generate(model, 'Once'): print(step.text, end='').
 

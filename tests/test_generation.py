@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib.errors import FucinaError, InvalidShape, OptionError, fault
-from fucinalib.llm import Context, Stops, generate, perplexity, score, token_logprobs
+from fucinalib.llm import Context, Stops, beam_search, generate, perplexity, score, token_logprobs
 from fucinalib.llm.generation import decide, logprobs
 from fucinalib.llm.sampling import Bigram
 from fucinalib.tensor import wrap
@@ -506,3 +506,56 @@ def test_a_real_model_says_paris():
     assert generate(model, prompt, stop=' Par').run() == 'The capital of France is'
     cities = score(model, prompt, [f'The capital of France is {city}' for city in ('Rome', 'Paris', 'Lyon')])
     assert np.argmax([s.share for s in cities]) == 1
+
+
+# ---- beams
+
+def by_trying(model, prompt, n, size, power=1.):
+    "The likeliest of all texts of n tokens."
+    best = None
+    for text in np.ndindex(*[size] * n):
+        p = by_hand(model, prompt + list(text))[len(prompt) - 1:].sum()
+        best = max(best or (p, text), (p, text))
+    return best
+
+def test_beams_find_the_likeliest_text_where_greed_does_not():
+    for seed in range(6):
+        model = Says(noisy(seed, 4), 4)
+        p, text = by_trying(model, [1, 2], 4, 4)
+        found = beam_search(model, [1, 2], beams=64, max_new=4)
+        assert found[0].ids == list(text) and abs(found[0].logprob - p) < 1e-4 and abs(found[0].score - p / 4) < 1e-4
+        greedy = generate(model, [1, 2], max_new=4)
+        greedy.run()
+        assert beam_search(model, [1, 2], beams=1, max_new=4)[0].ids == greedy.ids
+        some = beam_search(model, [1, 2], beams=3, max_new=4)
+        assert [b.score for b in some] == sorted([b.score for b in some], reverse=True) and len(some) == 3
+
+def test_beams_end():
+    model = Bigram('a b\na c\na b')
+    found = beam_search(model, 'a', beams=2)
+    assert [b.text for b in found] == [' b', ' c'] and all(b.ids[-1] == 0 for b in found)
+    with pytest.raises(FucinaError, match='beams is 0'): beam_search(model, 'a', beams=0)
+
+@pytest.mark.torch
+@pytest.mark.parametrize('beams', [2, 4])
+def test_beams_are_those_of_transformers(beams, tmp_path):
+    torch, tf = pytest.importorskip('torch'), pytest.importorskip('transformers')
+    torch.manual_seed(1)
+    config = tf.LlamaConfig(vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                            num_key_value_heads=2, intermediate_size=48, max_position_embeddings=128,
+                            initializer_range=.3)
+    theirs = tf.LlamaForCausalLM(config).eval()
+    theirs.save_pretrained(tmp_path/'m')
+    ours = fl.llm.load(tmp_path/'m')
+    for seed in range(3):
+        prompt = np.random.default_rng(seed).integers(3, 64, 9).tolist()
+        for eos in (None, 5):
+            want = theirs.generate(torch.tensor([prompt]), num_beams=beams, num_return_sequences=beams, do_sample=False,
+                                   max_new_tokens=12, eos_token_id=eos, pad_token_id=0, length_penalty=1.,
+                                   early_stopping=False, return_dict_in_generate=True, output_scores=True)
+            vars(ours)['ends'] = {eos} - {None}
+            found = beam_search(ours, prompt, beams=beams, max_new=12)
+            texts = [s[9:].tolist() for s in want.sequences]
+            texts = [t[:t.index(eos) + 1] if eos in t else t for t in texts]
+            assert [b.ids for b in found] == texts
+            np.testing.assert_allclose([b.score for b in found], want.sequences_scores.numpy(), atol=1e-4)

@@ -3,7 +3,8 @@ from . import hub
 from .chat import Chat
 from .decoder import Cache, Config, Model, Rope
 from .encoder import Encoder, EncoderConfig
-from .generation import Context, Generation, Score, Step, Stops, generate, perplexity, score, token_logprobs
+from .generation import (Beam, Context, Generation, Score, Step, Stops, beam_search, generate, perplexity, score,
+                         token_logprobs)
 from .loading import load
 from .sampling import Bigram, Sampler, Sampling
 from .templates import Template

@@ -7,15 +7,16 @@ guesses ahead for a large one, and a given text can be weighed."""
 __all__ = ['ENDS', 'PART', 'Context', 'feed', 'cut', 'common', 'read', 'Stops', 'open_end', 'Step', 'logprobs',
            'one_by_one', 'Generation', 'walk', 'ready', 'note', 'likeliest', 'speed', 'ids_of', 'ending_ids',
            'room_of', 'generate', 'share_at', 'decide', 'guesses', 'copy', 'with_draft', 'judged', 'rewind',
-           'check_same', 'token_logprobs', 'score_window', 'perplexity', 'Score', 'score', 'behind']
+           'check_same', 'token_logprobs', 'score_window', 'perplexity', 'Score', 'score', 'behind', 'Beam', 'longer',
+           'rows_of_texts', 'beam_search', 'worth', 'enough', 'best_of']
 
-# %% ../../nbs/45_generation.ipynb #4f540d70
+# %% ../../nbs/45_generation.ipynb #d75b6b60
 from math import exp, log
 from time import perf_counter
 from typing import NamedTuple
 import numpy as np
 from ..autograd import no_grad
-from ..checks import flag, look_at, whole
+from ..checks import flag, look_at, number, whole
 from ..errors import FucinaError, named
 from .sampling import Sampler, Sampling, best, dice, falls_on, heaviest, weights
 from .unfit import (cannot_go_back, check_sampling, check_stops, nothing_to_score,
@@ -205,16 +206,15 @@ def ids_of(model, text, begin=True):
     if not isinstance(text, str): return [int(i) for i in getattr(text, 'data', text)]
     return [tok.bos] * bool(begin and tok.add_bos and tok.bos is not None) + list(tok.encode(text))
 
-# %% ../../nbs/45_generation.ipynb #5ce3b3de
+# %% ../../nbs/45_generation.ipynb #af9de0f8
 ENDS = '''<|im_end|> <|endoftext|> <|end_of_text|> <|eot_id|> <|eom_id|> <|end|> <|return|> <|call|>
           <end_of_turn> <turn|> </s> <|eot|> <end>'''.split()
 
 def ending_ids(model):
     "Tokens that end an answer."
-    tok = model.tokenizer
-    if tok is None: return set()
-    usual = [tok.special[n] for n in ENDS if n in tok.special]
-    return {tok.eos, *usual, *getattr(model, 'ends', ())} - {None}
+    tok, own = model.tokenizer, set(getattr(model, 'ends', ()))
+    if tok is None: return own
+    return own | {tok.eos, *(tok.special[n] for n in ENDS if n in tok.special)} - {None}
 
 # %% ../../nbs/45_generation.ipynb #1cd5c6a7
 def room_of(context):
@@ -389,3 +389,65 @@ def behind(context, start, part):
     first = float(logprobs(context.read(start), part[0]))
     rows = context.feed(part[:-1]) if part[1:] else ()
     return first + sum(float(logprobs(row, id)) for row, id in zip(rows, part[1:]))
+
+# %% ../../nbs/45_generation.ipynb #f3331483
+class Beam(NamedTuple):
+    "A text that was found."
+    score: float    # logprob divided by a power of the length
+    logprob: float
+    ids: list
+    text: str
+
+def longer(live, contexts, prompt, n):
+    "(logprob, ids) of the n likeliest texts that are one token longer than those that live."
+    found = []
+    for (sum_, ids), row in zip(live, rows_of_texts([prompt + ids for _, ids in live], contexts)):
+        top = heaviest(weights(row), min(n, row.size), count=True)
+        found += [(sum_ + p, [*ids, id]) for id, p in zip(top.tolist(), logprobs(row, top).tolist())]
+    return sorted(found, key=lambda f: -f[0])[:n]
+
+# %% ../../nbs/45_generation.ipynb #066a5bc5
+def rows_of_texts(texts, contexts):
+    "Logits after each of several texts, each read into that context which has most of it."
+    free, rows = list(contexts), []
+    for text in texts:
+        context = max(free, key=lambda c: common(c.ids, text))
+        free.remove(context)
+        rows.append(np.array(context.read(text)))
+    return rows
+
+# %% ../../nbs/45_generation.ipynb #741449b0
+@named
+def beam_search(model,                # as for generate
+                prompt,               # ids, or a text
+                *,
+                beams=4,              # texts that are kept
+                max_new=64,           # tokens at most
+                length_penalty=1.,    # scores are logprob / length ** this
+                ignore_eos=False,     # go on where the model would end
+               )->list:
+    "Likely answers, the best first."
+    look_at([whole('beams max_new', 1), number('length_penalty'), flag('ignore_eos')], locals())
+    prompt, ends = ids_of(model, prompt), set() if ignore_eos else ending_ids(model)
+    contexts = [Context(model) for _ in range(beams)]
+    live, done = [(0., [])], []
+    for n in range(1, room_left(prompt, max_new, room_of(contexts[0]), model) + 1):
+        found = longer(live, contexts, prompt, 2 * beams)
+        done += [f for f in found[:beams] if f[1][-1] in ends]
+        live = [f for f in found if f[1][-1] not in ends][:beams]
+        if enough(done, live, beams, length_penalty): break
+    return best_of(model, done + live, beams, length_penalty)
+
+# %% ../../nbs/45_generation.ipynb #8bbbdabc
+def worth(found, power): return found[0] / len(found[1])**power
+
+def enough(done, live, beams, power):
+    "Whether nothing that lives can become better than what is done."
+    if len(done) < beams or not live: return not live
+    return sorted(worth(f, power) for f in done)[-beams] >= max(worth(f, power) for f in live)
+
+def best_of(model, found, beams, power):
+    "The best texts as Beams."
+    tok = model.tokenizer
+    best = sorted(found, key=lambda f: -worth(f, power))[:beams]
+    return [Beam(worth(f, power), *f, tok.decode(f[1]) if tok else '') for f in best]
