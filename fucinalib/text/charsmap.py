@@ -1,14 +1,18 @@
 """The normalisation table in a SentencePiece model: texts and what they become, in a double array of bytes.
 
 A unit of the array is 32 bits: a label, an offset to the units of what may follow, and whether a text ends. All rules
-are read once into a dict; text is looked through by a pattern of the characters that can begin one."""
+are read once into a dict; tables of the characters that can begin one say where to look."""
 import re
 import numpy as np
 import regex
 from ..errors import FileError, fault
+from .pieces import code_points
 
 BYTES = [bytes([b]) for b in range(256)]
 LONGEST, MOST = 64, 1 << 20      # bytes of a rule, rules: more than any table has
+
+
+PLAIN = re.compile(r'[ -~]?[^ -~]+')      # where more than plain ASCII stands, and what it may combine with
 
 
 class Charsmap:
@@ -17,26 +21,34 @@ class Charsmap:
         self.rules = read_rules(bytes(blob or b''))
         self.longest = max(map(len, self.rules), default=0)
         many = [k for k in self.rules if len(k) > 1]
-        first, inner = {k[0] for k in many}, set().union(*(k[1:] for k in many))
-        ways = [f'{any_of(first)}{any_of(inner)}+'] * bool(many) + [any_of({k for k in self.rules if len(k) == 1})]
-        self.pattern = re.compile('|'.join(ways)) if self.rules else None
+        self.alone = table_of(k for k in self.rules if len(k) == 1)
+        self.first, self.inner = table_of(k[0] for k in many), table_of(c for k in many for c in k[1:])
+        self.changes_ascii = bool(self.alone[32:127].any())
 
     def __bool__(self): return bool(self.rules)
 
-    def __call__(self, text): return self.pattern.sub(lambda m: self.apply(m[0]), text) if self.rules else text
+    def places(self, text):
+        "Where a rule may begin."
+        codes = code_points(text)
+        found = self.alone[codes]
+        found[:-1] |= self.first[codes[:-1]] & self.inner[codes[1:]]
+        return np.flatnonzero(found).tolist()
 
-    def apply(self, text):
-        found, i = [], 0
-        while i < len(text):
-            n = next((n for n in range(min(self.longest, len(text) - i), 0, -1) if text[i:i + n] in self.rules), 0)
-            found.append(self.rules[text[i:i + n]] if n else text[i])
-            i += n or 1
-        return ''.join(found)
+    def __call__(self, text):
+        found, end = [], 0
+        for i in self.places(text) if self.rules else ():
+            sizes = range(min(self.longest, len(text) - i), 0, -1)
+            n = next((n for n in sizes if text[i:i + n] in self.rules), 0) if i >= end else 0
+            if not n: continue
+            found += text[end:i], self.rules[text[i:i + n]]
+            end = i + n
+        return ''.join(found) + text[end:]
 
     def by_cluster(self, text):
         "As the library `tokenizers` applies it: to what a reader takes for one character, by the shortest rule."
-        if not self.pattern or not self.pattern.search(text): return text
-        return regex.sub(r'\X', lambda m: self.cluster(m[0]), text)
+        if not self.rules or not self.places(text): return text
+        change = lambda m: regex.sub(r'\X', lambda m: self.cluster(m[0]), m[0])
+        return change(re.match('(?s).*', text)) if self.changes_ascii else PLAIN.sub(change, text)
 
     def cluster(self, text):
         if len(text.encode()) < 6 and (found := self.shortest(text)) is not None: return found
@@ -46,7 +58,11 @@ class Charsmap:
         return next((self.rules[text[:n]] for n in range(1, len(text) + 1) if text[:n] in self.rules), None)
 
 
-def any_of(chars): return '[' + ''.join(map(re.escape, sorted(chars))) + ']' if chars else '(?!)'
+def table_of(chars):
+    "Whether a character is among these, by its number."
+    table = np.zeros(0x110000, bool)
+    table[[ord(c) for c in set(chars)]] = True
+    return table
 
 
 def read_rules(blob):
