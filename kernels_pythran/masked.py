@@ -5,9 +5,10 @@ The sums go through the same blocks as those of reductions.py, with 0 for what i
 """
 import numpy as np
 from ._loops import blocks, of_block, parts, rest, strip, strips, _add
-from ._sums import BLOCK, block, _column_sums
+from ._sums import BLOCK, block, quarters, _column_sums
 
 NARROW = 16
+SHORT = 128
 PIECE = 16384
 ROWS = 128
 STRIP = 1024
@@ -42,6 +43,16 @@ def total(x, m):
         s += block(v[:hi - lo])
     return s
 
+def total_quarters(x, m):
+    n = x.shape[0]
+    s = 0.
+    v = np.empty(min(n, BLOCK), np.float32)
+    for lo in range(0, n, BLOCK):
+        hi = min(n, lo + BLOCK)
+        _select(x[lo:hi], m[lo:hi], v[:hi - lo])
+        s += quarters(v[:hi - lo])
+    return s
+
 def _narrow_sums(x, m, y, count):
     for i in range(x.shape[0]):
         s = np.float32(0)
@@ -62,10 +73,15 @@ def masked_sum_last(x, m, y, count):
             lo = c * LANES
             hi = min(rows, lo + LANES)
             _narrow_sums(x[lo:hi], m[lo:hi], y[lo:hi], count[lo:hi])
-    elif k == 1:
+    elif n < SHORT:
         #omp parallel for
         for i in range(rows):
             y[i] = np.float32(total(x[i], m[i]))
+            count[i] = count_of(m[i])
+    elif k == 1:
+        #omp parallel for
+        for i in range(rows):
+            y[i] = np.float32(total_quarters(x[i], m[i]))
             count[i] = count_of(m[i])
     else:
         part = np.empty((rows, k))
@@ -76,7 +92,7 @@ def masked_sum_last(x, m, y, count):
             c = rest(t, k)
             lo = c * PIECE
             hi = min(n, lo + PIECE)
-            part[i, c] = total(x[i, lo:hi], m[i, lo:hi])
+            part[i, c] = total_quarters(x[i, lo:hi], m[i, lo:hi])
             many[i, c] = count_of(m[i, lo:hi])
         for i in range(rows):
             y[i] = np.float32(np.sum(part[i]))

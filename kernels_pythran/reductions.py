@@ -4,10 +4,11 @@ Work is cut into pieces whose size depends on nothing but the shape. Each piece 
 combined one after the other.
 """
 import numpy as np
-from ._loops import blocks, of_block, parts, rest, row_parts, strip, strips
-from ._sums import BLOCK, total, _column_sums
+from ._loops import blocks, of_block, parts, rest, strip, strips
+from ._sums import BLOCK, quarters, total, total_quarters, _column_sums
 
 NARROW = 16         # rows up to this long are added one after the other
+SHORT = 128         # from so many on four running sums pay
 PIECE = 16384       # of a row: one thread's share
 ROWS = 128          # of a middle axis
 STRIP = 1024        # of the inner axis: a strip of a few rows stays in cache
@@ -15,34 +16,12 @@ LANES = 128
 LOWEST = np.float32(-np.inf)
 
 
-def _four(x, s):
-    "The running sums of four blocks side by side: none waits for its last addition."
-    for k in range(32):
-        s[k] = np.float32(0)
-    for j in range(0, BLOCK, 8):
-        for k in range(8):
-            s[k] += x[j + k]
-        for k in range(8):
-            s[k + 8] += x[j + k + BLOCK]
-        for k in range(8):
-            s[k + 16] += x[j + k + 2 * BLOCK]
-        for k in range(8):
-            s[k + 24] += x[j + k + 3 * BLOCK]
-
-def total_by_fours(x):
-    "The bits of `total`, sooner for long rows."
-    n = x.shape[0]
-    fours = n // (4 * BLOCK) * (4 * BLOCK)
-    t = 0.
-    if fours > 0:
-        s = np.empty(32, np.float32)
-        for lo in range(0, fours, 4 * BLOCK):
-            _four(x[lo:lo + 4 * BLOCK], s)
-            for k in range(0, 32, 8):
-                t += ((s[k] + s[k + 1]) + (s[k + 2] + s[k + 3])) + ((s[k + 4] + s[k + 5]) + (s[k + 6] + s[k + 7]))
-    for lo in range(fours, n, BLOCK):
-        t += total(x[lo:min(n, lo + BLOCK)])
-    return t
+def _between(x, lo, hi):
+    "total_quarters of a piece; of a slice of a slice g++ makes no vectors."
+    s = 0.
+    for a in range(lo, hi, BLOCK):
+        s += quarters(x[a:min(hi, a + BLOCK)])
+    return s
 
 def _narrow_sums(x, y):
     for i in range(x.shape[0]):
@@ -61,13 +40,21 @@ def sum_last(x, y):
             lo = c * LANES
             hi = min(rows, lo + LANES)
             _narrow_sums(x[lo:hi], y[lo:hi])
-    elif n < 4 * BLOCK:
+    elif n < SHORT:
         #omp parallel for
         for i in range(rows):
             y[i] = np.float32(total(x[i]))
+    elif k == 1:
+        #omp parallel for
+        for i in range(rows):
+            y[i] = np.float32(total_quarters(x[i]))
     else:
         part = np.empty((rows, k))
-        row_parts(total_by_fours, x, part, PIECE)
+        #omp parallel for firstprivate(n, k)
+        for t in range(rows * k):
+            i = t // k
+            c = rest(t, k)
+            part[i, c] = _between(x[i], c * PIECE, min(n, c * PIECE + PIECE))
         for i in range(rows):
             y[i] = np.float32(np.sum(part[i]))
 

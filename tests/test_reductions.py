@@ -230,7 +230,8 @@ def test_masks_leave_no_trace(data):
         y.backward(np.where(np.isfinite(y.data), 1., 0.))
         assert np.isfinite(x.grad.data).all() and not x.grad.data[~keep].any()
 
-@pytest.mark.parametrize('shape', [(3, 17), (50, 40), (40, 1100), (2, 20_000), (3, 5, 300), (2000, 3), (20_000, 1)])
+@pytest.mark.parametrize('shape', [(3, 17), (50, 40), (7, 100), (7, 127), (7, 128), (7, 1024), (40, 1100), (2, 20_000),
+                                   (2, 40_001), (3, 5, 300), (2000, 3), (20_000, 1)])
 def test_masked_sum_is_the_sum_of_the_filled(shape, backend):
     "Bit for bit, and so is a mask that selects all."
     a, keep, tags = rng.normal(size=shape).astype('f4'), rng.random(shape) < .5, tuple('abc'[:len(shape)])
