@@ -1483,6 +1483,14 @@ Parameters
 id
     of a token
 """,
+    'text.Tokenizer.save':
+"""Write a tokenizer of byte-level BPE as tokenizer.json, which `tokenizers` reads too.
+
+Parameters
+----------
+path
+    of a tokenizer.json
+""",
     'text.Tokenizer.stream':
 """Decodes token by token, never half a character: see `Stream`.
 

@@ -504,6 +504,18 @@ SAMPLES.update(
     best_pieces=letters(lambda c: best_of(c, np.float32), 5))
 MORE += [('best_pieces', letters(lambda c: best_of(c, np.float64), 5))]
 
+# byte pair encoding: pieces of some symbols, and some of the pairs merge
+from fucinalib.kernels.merges import merge_table
+
+def merging(s, shape):
+    n, = shape
+    a, b = np.divmod(s.rng.permutation(400)[:120], 20)
+    rank, becomes = s.rng.permutation(120), s.rng.integers(4, 20, 120)
+    ends = np.unique(np.append(s.rng.integers(0, n, n // 40), n))
+    return [s.rng.integers(0, 4, n).astype('i4'), ends, *merge_table(a, b, rank << 32 | becomes)]
+
+SAMPLES['merge_pieces'] = SimpleNamespace(tol=0, shapes=lambda n: [(n,)], make=merging)
+
 # a kernel that goes value by value takes anything, unless it is named above
 for k in kernels.table.values():
     if k.flat and k.name not in SAMPLES:

@@ -623,6 +623,7 @@ def by_size():
             both_ways(f)
         text = made('row seq read', 2, 3, 4)
         both_ways(lambda: fl.nn.LSTM('read=4', 'hidden=3', seed=0)(text)[0])
+        fl.text.Tokenizer.train('low lower lowest ' * 9, 264).encode('lowest')
         step, bias = fl.record(lambda x: (x + bias).relu()), tall.detach().select(a=0)
         for _ in range(5): step(tall.detach())
     return set(names) | {c.name for c in step.plan.calls}

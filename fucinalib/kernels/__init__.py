@@ -5,7 +5,7 @@ from .dispatch import Kernel, as_one_call, kernel, noted, stats, table
 from .threads import alone, get_num_threads, set_num_threads, together
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
-from . import activations, attention, contraction, convolution, copies, gated, indexing, losses, masked, masks
+from . import activations, attention, contraction, convolution, copies, gated, indexing, losses, masked, masks, merges
 from . import moments, norms, optimizers, pointwise, pooling, random, recurrence, reductions, rotary, scans, selection
 from . import softmax, unary
 from .contraction import matmul

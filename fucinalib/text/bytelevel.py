@@ -6,21 +6,14 @@ import base64, binascii, json, unicodedata
 from itertools import chain
 from pathlib import Path
 from ..errors import FileError, brief, did_you_mean, fault
-from .bpe import BPE, from_letters
-from .splits import KNOWN, PRE, Splitter, pre_tokenizer
+from .bpe import BPE, from_letters, to_letters
+from .splits import KNOWN, PRE, Splitter, pre_tokenizer, refused
 
-__all__ = ['read_json', 'read_tiktoken', 'from_gguf', 'json_of', 'added_of', 'normal_of', 'beside', 'ends_of',
-           'is_marker']
+__all__ = ['read_json', 'read_tiktoken', 'of_gguf', 'json_of', 'added_of', 'normal_of', 'beside', 'ends_of',
+           'is_marker', 'Forms', 'to_json']
 
 FORMS = 'NFC NFD NFKC NFKD'.split()
-NEXT = 'tokenizers that are read here cut bytes (pre_tokenizer ByteLevel); tell what the file is for in an issue'
-
 SAVED = 'a tokenizer.json is the file that `tokenizers` saves'
-
-
-def refused(what, there=(), help=None):
-    "The fault for a part of a file that is not known."
-    return fault(FileError, f'{what} is not known here', help=help or did_you_mean(what, there, 'known'))
 
 
 def json_of(path):
@@ -44,13 +37,13 @@ def of_json(said):
     "The parts that a tokenizer.json says."
     model = said['model']
     kind = model.get('type') or ('BPE' if 'merges' in model else None)
-    if kind != 'BPE': raise refused(f'a model of the type {kind!r}', help=NEXT)
+    if kind != 'BPE': raise refused(f'a model of the type {kind!r}', ['BPE'])
     for name in 'continuing_subword_prefix end_of_word_suffix dropout byte_fallback'.split():
-        if model.get(name): raise refused(f'{name}={model[name]!r} of a model', help=NEXT)
+        if model.get(name): raise refused(f'{name}={model[name]!r} of a model')
     decoder = said.get('decoder') or {'type': 'ByteLevel'}
     if (kind := decoder.get('type')) != 'ByteLevel': raise refused(f'a decoder of the type {kind!r}', ['ByteLevel'])
     split, is_bytes = pre_tokenizer(said.get('pre_tokenizer'))
-    if not is_bytes: raise refused('a pre_tokenizer without ByteLevel', help=NEXT)
+    if not is_bytes: raise refused('a pre_tokenizer without ByteLevel')
     added = added_of(said)
     vocab = model['vocab']
     tokens = [b''] * (1 + max(chain(vocab.values(), (a[1] for a in added)), default=-1))
@@ -83,24 +76,28 @@ def is_marker(text):
 def added_of(said):
     "The added tokens of a tokenizer.json, as `Added` takes them."
     for t in said.get('added_tokens') or ():
-        if t.get('single_word'): raise refused(f"single_word of the token {t['content']!r}", help=NEXT)
+        if t.get('single_word'): raise refused(f"single_word of the token {t['content']!r}")
     return [(t['content'], t['id'], t.get('special') or is_marker(t['content']), bool(t.get('special')),
              bool(t.get('lstrip')), bool(t.get('rstrip')), not t.get('normalized'))
             for t in said.get('added_tokens') or () if t['content']]
 
 
+class Forms:
+    "Brings text into forms of Unicode, one after the other; `Tokenizer` says whether it begins the whole text."
+    def __init__(self, names, said=None): self.names, self.said = names, said
+
+    def __call__(self, text, first):
+        for name in self.names: text = unicodedata.normalize(name, text)
+        return text
+
+
 def normal_of(said):
-    "The function that a normaliser of Unicode forms is; None if there is none."
+    "The normaliser of a tokenizer.json; None if there is none."
     if said is None: return None
-    if said['type'] == 'Sequence':
-        steps = [f for f in map(normal_of, said['normalizers']) if f]
-        if not steps: return None
-        def all_of(text, first):
-            for f in steps: text = f(text, first)
-            return text
-        return all_of
-    if said['type'] not in FORMS: raise refused(f"a normalizer of the type {said['type']!r}", FORMS)
-    return lambda text, first: unicodedata.normalize(said['type'], text)
+    steps = said['normalizers'] if said['type'] == 'Sequence' else [said]
+    for step in steps:
+        if step['type'] not in FORMS: raise refused(f"a normalizer of the type {step['type']!r}", FORMS)
+    return Forms([step['type'] for step in steps], said) if steps else None
 
 
 def beside(path):
@@ -148,8 +145,8 @@ def read_tiktoken(path):
                     help='each of its lines is a token in base64 and a rank') from None
     name = next((n for n in KNOWN if n in path.stem), None)
     if name is None:
-        raise refused(f'the encoding {path.stem!r}',
-                      help=f'how it cuts text is not in the file; known by name: {" ".join(KNOWN)}')
+        raise fault(FileError, f'how {path.stem!r} cuts text is not known',
+                    help=f'the file does not say it; known by name: {" ".join(KNOWN)}')
     patterns, special = KNOWN[name]
     return of_ranks(ranks, patterns, special)
 
@@ -158,9 +155,9 @@ def of_ranks(ranks, patterns, special):
     "The parts of a vocabulary that merges whatever two tokens make a third, the lowest first."
     tokens = [b''] * (1 + max(chain(ranks.values(), special.values())))
     for token, i in ranks.items(): tokens[i] = token
-    model = BPE(tokens, merges_of_ranks(ranks), whole=True)
+    model = BPE(tokens, merges_of_ranks(ranks), whole=True, by_id=True)
     for text, i in special.items(): tokens[i] = text.encode()
-    return dict(model=model, tokens=tokens, added=[(text, i) for text, i in special.items()], split=Splitter(patterns),
+    return dict(model=model, tokens=tokens, added=list(special.items()), split=Splitter.of(patterns),
                 eos=special.get('<|endoftext|>'))
 
 
@@ -177,7 +174,7 @@ def merges_of_ranks(ranks):
 KINDS = dict(normal=1, unknown=2, control=3, user=4, unused=5, byte=6)
 
 
-def from_gguf(metadata):
+def of_gguf(metadata):
     "The parts of a vocabulary of the kind `gpt2`."
     said = {name.removeprefix('tokenizer.ggml.'): v for name, v in metadata.items()}
     pre = said.get('pre')
@@ -196,7 +193,7 @@ def from_gguf(metadata):
     added = [(t, i, k == KINDS['control'] or is_marker(t), k == KINDS['control'])
              for i, (t, k) in enumerate(zip(written, kinds)) if k in (KINDS['control'], KINDS['user'])]
     for text, i, *_ in added: tokens[i] = text.encode()
-    return dict(model=model, tokens=tokens, added=added, split=Splitter(patterns), **ends_of_gguf(said))
+    return dict(model=model, tokens=tokens, added=added, split=Splitter.of(patterns), **ends_of_gguf(said))
 
 
 def ends_of_gguf(said):
@@ -209,3 +206,29 @@ def split_merge(text):
     "The two tokens of a merge as GGUF writes it; the first may begin with a blank."
     at = text.find(' ', 1)
     return [text[:at], text[at + 1:]] if at > 0 else [text]
+
+
+# ---- writing
+def to_json(tok):
+    "What `tokenizers` and this library read: a tokenizer of byte-level BPE as the text of a tokenizer.json."
+    model, own = tok.model, {a.id for a in tok.added}
+    if not isinstance(model, BPE):
+        raise fault(FileError, f'a {type(model).__name__} is not written',
+                    help='byte-level BPE is: fl.text.Tokenizer.train(texts, 1000)')
+    letters = [None if i in own else to_letters(t) for i, t in enumerate(tok.tokens)]
+    order, pairs = model.rank.argsort(kind='stable').tolist(), model.pairs.tolist()
+    merges = [[letters[pairs[i] >> 32], letters[pairs[i] & 0xffffffff]] for i in order]
+    steps = [s for s in (tok.split.said if tok.split else []) if s['type'] != 'ByteLevel']
+    last = next((s for s in (tok.split.said if tok.split else []) if s['type'] == 'ByteLevel'), None)
+    steps.append(last or dict(type='ByteLevel', add_prefix_space=False, trim_offsets=False, use_regex=False))
+    added = [dict(id=a.id, content=a.text, single_word=False, lstrip=a.left, rstrip=a.right, normalized=not a.raw,
+                  special=a.control) for a in sorted(tok.added, key=lambda a: a.id)]
+    vocab = {t: i for i, t in enumerate(letters) if t} | {a.text: a.id for a in tok.added}
+    said = dict(version='1.0', truncation=None, padding=None, added_tokens=added,
+                normalizer=getattr(tok.normal, 'said', None),
+                pre_tokenizer=dict(type='Sequence', pretokenizers=steps), post_processor=None,
+                decoder=dict(type='ByteLevel', add_prefix_space=True, trim_offsets=True, use_regex=True),
+                model=dict(type='BPE', dropout=None, unk_token=None, continuing_subword_prefix=None,
+                           end_of_word_suffix=None, fuse_unk=False, byte_fallback=False, ignore_merges=model.whole,
+                           vocab=vocab, merges=merges))
+    return json.dumps(said, ensure_ascii=False, indent=1)

@@ -5,9 +5,11 @@ numbers."""
 
 # %% auto #0
 __all__ = ['GPT2', 'LLAMA3', 'QWEN2', 'QWEN35', 'O200K', 'TEKKEN', 'DEEPSEEK_CODER', 'DEEPSEEK_LLM', 'DEEPSEEK3',
-           'FALCON', 'BLOOM', 'PRE', 'KNOWN', 'STEPS', 'Splitter', 'splitter', 'pre_tokenizer']
+           'FALCON', 'BLOOM', 'PRE', 'KNOWN', 'BEHAVIOURS', 'STEPS', 'isolated', 'Splitter', 'splitter', 'refused',
+           'pre_tokenizer']
 
-# %% ../../nbs/40a_splits.ipynb #a163b912
+# %% ../../nbs/40a_splits.ipynb #971839c7
+from itertools import groupby
 import regex
 from ..errors import FileError, OptionError, did_you_mean, fault, named
 
@@ -42,14 +44,15 @@ DEEPSEEK3 = (r'\p{N}{1,3}', '[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+',
 FALCON = r'[\p{P}\$\+<=>\^~\|`]+', GPT2, '[0-9][0-9][0-9]'
 BLOOM = ' ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+',
 
-# %% ../../nbs/40a_splits.ipynb #36129ce3
-_SAME = {(GPT2,): 'gpt-2 phi-2 olmo jais mpt exaone4 trillion granite-docling modern-bert roberta-bpe jina-es jina-de '
-                  'jina-v2-es jina-v2-de jina-v1-en jina-v2-code gigachat a.x-4.0 mellum',
+# %% ../../nbs/40a_splits.ipynb #ec3b6a03
+_SAME = {(GPT2,): 'gpt-2 phi-2 olmo jais mpt exaone4 trillion granite-docling modern-bert '
+                  'roberta-bpe jina-es jina-de jina-v2-es jina-v2-de jina-v1-en jina-v2-code gigachat a.x-4.0 mellum',
          (r'\p{N}', GPT2): 'smollm starcoder refact command-r codeshell exaone minerva-7b mellum2',
          (LLAMA3,): 'llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano '
                     'dbrx smaug-bpe chatglm-bpe glm4 glm5',
          (QWEN2,): 'qwen2 deepseek-r1-qwen kormo f2llmv2 stablelm2 hunyuan megrez grok-2 solar-open',
-         (QWEN35,): 'qwen35', (O200K,): 'gpt-4o o200k llama4 kanana2 talkie minimax-m2', (TEKKEN,): 'tekken',
+         (QWEN35,): 'qwen35', (TEKKEN,): 'tekken',
+         (O200K,): 'gpt-4o o200k llama4 kanana2 talkie minimax-m2',
          DEEPSEEK_LLM: 'deepseek-llm', DEEPSEEK_CODER: 'deepseek-coder',
          DEEPSEEK3: 'deepseek-v3 hunyuan-dense joyai-llm hy_v4', FALCON: 'falcon',
          BLOOM: 'bloom poro-chat gpt3-finnish', (*BLOOM, r'\p{N}'): 'viking'}
@@ -58,22 +61,48 @@ _WHOLE = set('llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 
 # tokenizer.ggml.pre -> patterns, whether a piece that is a token is taken whole
 PRE = {name: (patterns, name in _WHOLE) for patterns, names in _SAME.items() for name in names.split()}
 
-# %% ../../nbs/40a_splits.ipynb #86bb9484
+# %% ../../nbs/40a_splits.ipynb #8f3959ea
 def _from(i, texts=('<|endoftext|>',)): return dict(zip(texts, range(i, i + len(texts))))
 
-_FIM = ['<|fim_prefix|>', '<|fim_middle|>', '<|fim_suffix|>']
+_FIM = ['<|endoftext|>', '<|fim_prefix|>', '<|fim_middle|>', '<|fim_suffix|>']
 _CHAT = ['<|endoftext|>', '<|im_start|>', '<|im_end|>']
 # part of a file's name -> patterns, special tokens
-KNOWN = {'cl100k_base': ((LLAMA3,), _from(100257, ['<|endoftext|>', *_FIM]) | {'<|endofprompt|>': 100276}),
+KNOWN = {'cl100k_base': ((LLAMA3,), _from(100257, _FIM) | {'<|endofprompt|>': 100276}),
          'o200k_base': ((O200K,), {'<|endoftext|>': 199999, '<|endofprompt|>': 200018}),
          'r50k_base': ((GPT2,), _from(50256)), 'p50k_base': ((GPT2,), _from(50256)),
          'gpt2': ((GPT2,), _from(50256)), 'qwen3_6': ((QWEN35,), _from(248044, _CHAT)),
          'qwen': ((QWEN2,), _from(151643, _CHAT))}
 
-# %% ../../nbs/40a_splits.ipynb #ac0f1ab6
+# %% ../../nbs/40a_splits.ipynb #bbb8a45f
+def _parts(find, text):
+    "What a pattern finds and what lies between, in order, each with whether it was found."
+    end = 0
+    for m in find(text):
+        if m.start() > end: yield text[end:m.start()], False
+        if m[0]: yield m[0], True
+        end = m.end()
+    if end < len(text): yield text[end:], False
+
+# %% ../../nbs/40a_splits.ipynb #6dc1753f
+def isolated(pattern):
+    "Text -> list of what a pattern finds and what lies between, nothing left out."
+    compiled = regex.compile(pattern)
+    full = compiled.findall if pattern.endswith(r'|\s+') and not compiled.groups else None
+    def step(text):
+        if full and sum(map(len, parts := full(text))) == len(text): return parts
+        return [t for t, _ in _parts(compiled.finditer, text)]
+    return step
+
+# %% ../../nbs/40a_splits.ipynb #46196152
 class Splitter:
-    "Cuts text by patterns, one after the other: what a pattern finds is a piece, and so is what lies between."
-    def __init__(self, patterns): self.steps = [_isolated(p) for p in patterns]
+    "Cuts text in steps: each cuts the pieces of the one before."
+    def __init__(self, steps, said=()): self.steps, self.said = list(steps), list(said)
+
+    @classmethod
+    def of(cls, patterns):
+        "By patterns: what one finds is a piece, and so is what lies between."
+        said = [dict(type='Split', pattern={'Regex': p}, behavior='Isolated', invert=False) for p in patterns]
+        return cls(map(isolated, patterns), said)
 
     def __call__(self, text):
         "The pieces of a text."
@@ -81,50 +110,68 @@ class Splitter:
         for step in self.steps: pieces = [part for piece in pieces for part in step(piece)]
         return pieces
 
-def _isolated(pattern):
-    find = regex.compile(pattern).finditer
-    def step(text):
-        "What a pattern finds and what lies between, nothing left out."
-        parts, end = [], 0
-        for m in find(text):
-            if m.start() > end: parts.append(text[end:m.start()])
-            if m.end() > m.start(): parts.append(m[0])
-            end = m.end()
-        if end < len(text): parts.append(text[end:])
-        return parts
-    return step
-
-# %% ../../nbs/40a_splits.ipynb #620cafd5
+# %% ../../nbs/40a_splits.ipynb #b18bb54f
 @named
 def splitter(name):
     "The splitter of a family of models, by the name that files give it."
-    if name not in PRE:
-        raise fault(OptionError, f'no way to cut text is called {name!r}', help=did_you_mean(name, PRE))
-    return Splitter(PRE[name][0])
+    if name in PRE: return Splitter.of(PRE[name][0])
+    raise fault(OptionError, f'no way to cut text is called {name!r}', help=did_you_mean(name, PRE))
 
-# %% ../../nbs/40a_splits.ipynb #2592de10
-def pre_tokenizer(said):
-    "(splitter, whether pieces become bytes) of the entry pre_tokenizer of a tokenizer.json."
-    said = said or {'type': 'Sequence', 'pretokenizers': []}
-    parts = said['pretokenizers'] if said['type'] == 'Sequence' else [said]
-    split = Splitter(())
-    for part in parts:
-        if part['type'] not in STEPS:
-            raise fault(FileError, f"a pre_tokenizer of the type {part['type']!r} is not known here",
-                        help=did_you_mean(part['type'], STEPS))
-        split.steps += STEPS[part['type']](part)
-    return split, any(p['type'] == 'ByteLevel' for p in parts)
+# %% ../../nbs/40a_splits.ipynb #eb20c4d1
+def _joined(parts):
+    "Found parts go with what is before them."
+    out, before = [], False
+    for text, found in parts:
+        if found and not before and out: out[-1] += text
+        else: out.append(text)
+        before = found
+    return out
 
-# %% ../../nbs/40a_splits.ipynb #458fb986
-def _split_step(said):
-    if said.get('invert') or said['behavior'] not in ('Isolated',):
-        raise fault(FileError, f"a Split with {said['behavior']}", help='Isolated')
+def _joined_after(parts):
+    "Found parts go with what is after them."
+    back = _joined([(text[::-1], found) for text, found in reversed([*parts])])
+    return [text[::-1] for text in reversed(back)]
+
+# %% ../../nbs/40a_splits.ipynb #62fb3ed2
+BEHAVIOURS = dict(Isolated=lambda parts: [t for t, _ in parts],
+                  Removed=lambda parts: [t for t, found in parts if not found],
+                  MergedWithPrevious=_joined, MergedWithNext=_joined_after,
+                  Contiguous=lambda parts: [''.join(t for t, _ in run) for _, run in
+                                            groupby(parts, key=lambda p: p[1])])
+
+# %% ../../nbs/40a_splits.ipynb #76cec0a8
+def _by_pattern(pattern, behaviour, invert=False):
+    if behaviour == 'Isolated': return isolated(pattern)
+    if behaviour not in BEHAVIOURS: raise refused(f'the behavior {behaviour!r}', BEHAVIOURS)
+    find, put = regex.compile(pattern).finditer, BEHAVIOURS[behaviour]
+    return lambda text: put([(t, found != invert) for t, found in _parts(find, text)])
+
+def refused(what, there=(), help=None):
+    "The fault for a part of a file that is not known."
+    return fault(FileError, f'{what} is not known here', help=help or did_you_mean(what, there, 'known'))
+
+# %% ../../nbs/40a_splits.ipynb #daf91687
+def _split(said):
     (kind, text), = said['pattern'].items()
-    return [_isolated(text if kind == 'Regex' else regex.escape(text))]
+    if kind not in ('Regex', 'String'): raise refused(f'a pattern {kind!r}', ['Regex', 'String'])
+    pattern = text if kind == 'Regex' else regex.escape(text)
+    return [_by_pattern(pattern, said['behavior'], bool(said.get('invert')))]
 
-def _byte_step(said):
-    lead = [lambda text: [text if text.startswith(' ') else ' ' + text]] if said.get('add_prefix_space') else []
-    return lead + ([_isolated(GPT2)] if said.get('use_regex', True) else [])
+def _bytes(said):
+    blank = [lambda text: [text if text[0] == ' ' else ' ' + text]]
+    return blank * bool(said.get('add_prefix_space')) + [isolated(GPT2)] * bool(said.get('use_regex', True))
 
-STEPS = dict(Split=_split_step, ByteLevel=_byte_step,
-             Digits=lambda said: [_isolated(r'\p{N}' if said.get('individual_digits') else r'\p{N}+')])
+def _digits(said): return [isolated(r'\p{N}' if said.get('individual_digits') else r'\p{N}+')]
+
+def _marks(said): return [_by_pattern(r'[\p{P}!-/:-@\[-`{-~]', said.get('behavior', 'Isolated'))]
+
+STEPS = dict(Split=_split, ByteLevel=_bytes, Digits=_digits, Punctuation=_marks)
+
+# %% ../../nbs/40a_splits.ipynb #f3d58dde
+def pre_tokenizer(said):
+    "(splitter, whether pieces become bytes) of what a tokenizer.json has under pre_tokenizer."
+    parts = [] if said is None else said['pretokenizers'] if said['type'] == 'Sequence' else [said]
+    for part in parts:
+        if (kind := part['type']) not in STEPS: raise refused(f'a pre_tokenizer of the type {kind!r}', STEPS)
+    steps = [step for part in parts for step in STEPS[part['type']](part)]
+    return Splitter(steps, parts), any(p['type'] == 'ByteLevel' for p in parts)

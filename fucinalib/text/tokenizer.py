@@ -6,14 +6,16 @@ A reader gives the parts, `Tokenizer(**parts)` puts them together. The model is 
 User text makes no special token unless whoever calls says so: `encode(text)` treats a marker in
 it as the letters that it is made of."""
 import codecs
-from collections import namedtuple
+from collections import Counter, namedtuple
 from pathlib import Path
 import numpy as np
 import regex
-from ..errors import FileError, IndexOutOfBounds, OptionError, OptionTypeError, brief, did_you_mean, fault, named
-from . import bytelevel, sentencepiece
+from ..arguments import as_whole
+from ..errors import (FileError, IndexOutOfBounds, OptionError, OptionTypeError, brief, did_you_mean, fault, named,
+                      some)
+from . import bpe, bytelevel, sentencepiece, splits
 
-__all__ = ['Added', 'Tokenizer', 'Stream', 'from_gguf']
+__all__ = ['Added', 'Tokenizer', 'TextStream', 'from_gguf']
 
 # a token that is matched as written. special: text makes it only when told to; control: decode leaves it out;
 # left, right: takes the blanks beside it along; raw: is looked for before the text is normalised
@@ -45,11 +47,40 @@ class Tokenizer:
         self._ids = None
 
     @classmethod
+    @named
     def load(cls,
              path,  # tokenizer.json or its folder, a .tiktoken, .model or .gguf file
             ):
         "The tokenizer in a file."
         return cls(**read(Path(path)))
+
+    @classmethod
+    @named
+    def train(cls,
+              texts,                       # strings
+              size,                        # tokens in all: special ones, 256 bytes, and what is learned
+              split='gpt-2',               # how text is cut, by the name of a family, or a function
+              special=('<|endoftext|>',),  # special tokens; they get the first ids
+              least=0,                     # how often a pair must stand to become a token
+             ):
+        "A tokenizer of byte-level BPE that is learned from texts, the same one that `tokenizers` learns."
+        cut, special = split if callable(split) else splits.splitter(split), tuple(special)
+        if (new := as_whole(size, 'size', 1) - 256 - len(special)) < 0:
+            raise fault(OptionError, f'{size} tokens do not hold 256 bytes and {some(len(special), "special token")}',
+                        help=f'size={256 + len(special) + 1000}')
+        words = Counter()
+        for text in [texts] if isinstance(texts, str) else texts: words.update(cut(_checked(text)))
+        merges = bpe.learn(words, new, least, len(special))
+        tokens = bpe.tokens_of(merges, len(special))
+        model = bpe.BPE(tokens, merges.tolist())
+        tokens[:len(special)] = [t.encode() for t in special]
+        return cls(model, tokens, [(t, i) for i, t in enumerate(special)], cut, eos=0 if special else None)
+
+    def save(self,
+             path,  # of a tokenizer.json
+            ):
+        "Write a tokenizer of byte-level BPE as tokenizer.json, which `tokenizers` reads too."
+        Path(path).write_text(bytelevel.to_json(self), 'utf-8')
 
     def __len__(self): return len(self.tokens)
 
@@ -101,8 +132,8 @@ class Tokenizer:
     def stream(self,
                special=False,  # whether control tokens are shown
               ):
-        "Decodes token by token, never half a character: see `Stream`."
-        return Stream(self, special)
+        "Decodes token by token, never half a character: see `TextStream`."
+        return TextStream(self, special)
 
     @named
     def id(self,
@@ -125,7 +156,7 @@ class Tokenizer:
         return self.tokens[whole_numbers([id], len(self))[0]].decode('utf-8', 'backslashreplace')
 
 
-class Stream:
+class TextStream:
     "Ids in, text out as soon as its characters are whole. All that comes out together is what `decode` says."
     def __init__(self, tokenizer, special=False):
         self.tokenizer, self.special, self.begun = tokenizer, special, False
@@ -207,5 +238,5 @@ def from_gguf(metadata,  # what a GGUF file says under 'tokenizer.ggml.'
 READERS = {'.json': sentencepiece.read_any_json, '.tiktoken': bytelevel.read_tiktoken,
            '.model': sentencepiece.read_sentencepiece}
 # tokenizer.ggml.model -> metadata -> parts
-GGUF_KINDS = dict(gpt2=bytelevel.from_gguf, llama=sentencepiece.from_gguf_scores, t5=sentencepiece.from_gguf_scores,
+GGUF_KINDS = dict(gpt2=bytelevel.of_gguf, llama=sentencepiece.from_gguf_scores, t5=sentencepiece.from_gguf_scores,
                   gemma4=sentencepiece.from_gguf_merges, bert=sentencepiece.from_gguf_words)
