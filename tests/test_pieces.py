@@ -304,3 +304,24 @@ def test_damaged_models(tmp_path):
         path.write_bytes(data)
         with pytest.raises(FileError): Tokenizer.load(path)
     with pytest.raises(FileError): Tokenizer.load(tmp_path/'nowhere.model')
+
+
+def test_damaged_tokenizer_json(tmp_path):
+    "An entry of another type, gone or far too large: read or refused, never another kind of error."
+    r, path = random.Random(0), tmp_path/'tokenizer.json'
+    odd = [None, -1, 10**15, 'x', [], {}, True, .5, [['a']], {'type': 'Replace'}]
+    def spoil(said):
+        keys = list(said) if isinstance(said, dict) else list(range(len(said)))
+        key = r.choice(keys)
+        inner = said[key]
+        if isinstance(inner, (dict, list)) and inner and r.random() < .7: spoil(inner)
+        elif r.random() < .3: del said[key]
+        else: said[key] = r.choice(odd)
+    for k in range(200):
+        said = json.loads(json.dumps(as_json() if k % 2 else BERT))
+        spoil(said)
+        path.write_text(json.dumps(said))
+        try: Tokenizer.load(path).encode('hi user, unaffable')
+        except FucinaError: pass
+    path.write_text('[' * 100_000)
+    with pytest.raises(FileError): Tokenizer.load(path)

@@ -206,7 +206,8 @@ def decoder_of(said, pieces):
             texts = [t.replace(part['pattern']['String'], part['content']) for t in texts]
         elif kind == 'ByteFallback': bytes_too = True
         elif kind == 'WordPiece': texts, front = words_apart(part, texts), b' '
-        elif kind == 'Strip' and not part.get('stop'): front = part['content'].encode() * part.get('start', 0)
+        elif kind == 'Strip' and not part.get('stop') and part.get('start', 0) < 9:
+            front = part['content'].encode() * part.get('start', 0)
         elif kind != 'Fuse': raise refused(f'a decoder of the type {kind!r}', DECODERS)
     return [bytes.fromhex(m[1]) if bytes_too and (m := BYTE.fullmatch(p)) else t.encode('utf-8', 'replace')
             for p, t in zip(pieces, texts)], front
@@ -214,5 +215,6 @@ def decoder_of(said, pieces):
 
 def words_apart(said, texts):
     "A blank before what begins a word; with `cleanup` none before a mark of a sentence."
-    mark, close = said.get('prefix', '##'), set(". ? ! , n't 'm 's 've 're".split() * said.get('cleanup', True))
+    mark, clean = said.get('prefix', '##'), said.get('cleanup', True)
+    close = set(". ? ! , n't 'm 's 've 're".split()) if clean else ()
     return [t.removeprefix(mark) if t.startswith(mark) else t if t in close else f' {t}' for t in texts]

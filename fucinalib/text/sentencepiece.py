@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 import re
 import numpy as np
-from ..errors import FileError, brief, fault
+from ..errors import FileError, FucinaError, brief, fault
 from . import bytelevel
 from .bytelevel import KINDS, added_of, beside, ends_of, ends_of_gguf, is_marker, json_of, refused
 from .charsmap import Charsmap
@@ -273,11 +273,28 @@ def from_gguf_words(metadata):
 
 
 # ---- tokenizer.json
+MOST = 1 << 24      # pieces: sixty times the largest vocabulary there is
+
 def read_any_json(path):
     "The parts in a tokenizer.json of any kind."
     said = json_of(path)
-    parts = bytelevel.of_json(said) if cuts_bytes(said.get('pre_tokenizer')) else pieces_json(said)
-    return parts | ends_of(said, beside(path))
+    try:
+        parts = bytelevel.of_json(said) if cuts_bytes(said.get('pre_tokenizer')) else pieces_json(said)
+        try_out(parts)
+        return parts | ends_of(said, beside(path))
+    except FucinaError: raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, StopIteration) as e:
+        raise fault(FileError, f'{Path(path).name} is damaged: {type(e).__name__}, {brief(str(e))}',
+                    help='fetch it again, or save it anew with `tokenizers`') from e
+
+
+def try_out(parts, text='a word, Ａ 1'):
+    "Take a text through the parts: an option of another type is told now and not by the first text."
+    model, split, normal = (parts.get(n) for n in ('model', 'split', 'normal'))
+    if normal: text = normal(text, True)
+    pieces = split(text) if split else [text]
+    if hasattr(model, 'encode'): model.encode(pieces)
+    else: [model.encode_piece(p) for p in pieces]
 
 
 def cuts_bytes(said):
@@ -292,8 +309,11 @@ def pieces_json(said):
     if kind not in MODELS: raise refused(f'a model of the type {kind!r}', MODELS)
     vocab, added = model['vocab'], added_of(said)
     named = [(p, i) for i, (p, _) in enumerate(vocab)] if isinstance(vocab, list) else list(vocab.items())
-    pieces = [''] * (1 + max((i for _, i in [*named, *(a[:2] for a in added)]), default=-1))
-    for p, i in [*named, *(a[:2] for a in added)]: pieces[i] = p
+    every = [*named, *(a[:2] for a in added)]
+    if wrong := next((i for _, i in every if not 0 <= i < MOST), None):
+        raise fault(FileError, f'{wrong} is the number of a piece', help='the vocabulary is damaged: fetch it again')
+    pieces = [''] * (1 + max((i for _, i in every), default=-1))
+    for p, i in every: pieces[i] = p
     special = {a[1] for a in added if a[2]}
     usable = [bool(p) and i not in special for i, p in enumerate(pieces)]
     tokens, strip = decoder_of(said.get('decoder'), pieces)
