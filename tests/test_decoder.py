@@ -8,8 +8,8 @@ import fetched
 import fucinalib as fl
 import tiny_models
 from fucinalib.errors import FileError, FucinaError, IndexOutOfBounds, InvalidShape, OptionError, StateMismatch
-from fucinalib.llm.decoder import LayerCache, shares, tensors_of
-from fucinalib.llm.families import FAMILIES, Keys, as_config, names_of, read_config, rope_of
+from fucinalib.llm.decoder import LayerCache, shares_by_hand, tensors_of
+from fucinalib.llm.families import FAMILIES, Keys, as_config, tensor_names, read_config, rope_of
 from fucinalib.llm.loading import fill
 
 LLAMA = dict(model_type='llama', vocab_size=32, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
@@ -20,7 +20,7 @@ def folder(path, values, seed=0, dtype='f4'):
     "A model of random weights in a folder, as its family writes it."
     c, rng = read_config(values), np.random.default_rng(seed)
     own, state = tensors_of(c), {}
-    for theirs, (ours, how) in names_of(c, 'safetensors').items():
+    for theirs, (ours, how) in tensor_names(c, 'safetensors').items():
         first = list(own[ours[0]].values())
         shape = sum(next(iter(own[n].values())) for n in ours), *first[1:]
         state[theirs] = rng.normal(size=shape[::-1] if how == 'columns' else shape, scale=.3).astype(dtype)
@@ -146,7 +146,7 @@ def test_tensors_that_do_not_fit_are_named(tmp_path):
         assert named.get(word, '8 x 16, not 16 x 16') in str(e.value)
 
 def test_what_is_no_model_is_refused(tmp_path):
-    with pytest.raises(FileError, match='nothing at'): fl.llm.load(tmp_path/'absent')
+    with pytest.raises(FileError, match='no file or folder'): fl.llm.load(tmp_path/'absent')
     with pytest.raises(FileError, match='no config.json and 0 GGUF'): fl.llm.load(tmp_path)
     (tmp_path/'config.json').write_text('{"model_type"')
     with pytest.raises(FileError, match='is no JSON'): fl.llm.load(tmp_path)
@@ -197,7 +197,7 @@ def test_rows_in_pairs_come_back(tmp_path):
         h = len(a) // c.d
         return a.reshape(h, 2, c.d // 2, -1).swapaxes(1, 2).reshape(a.shape)
     names = {theirs: fl.Tensor(stored(ours[0], own[ours[0]]), 'out in' if own[ours[0]].ndim == 2 else 'd1')
-             for theirs, (ours, how) in names_of(c, 'gguf').items()}
+             for theirs, (ours, how) in tensor_names(c, 'gguf').items()}
     assert 'blk.0.attn_qkv.weight' not in names
     found = fill(c, 'gguf', {n: n for n in names}, names.__getitem__)
     for n, a in own.items(): np.testing.assert_array_equal(found[n], a)
@@ -310,13 +310,13 @@ def test_shares_are_those_of_attention():
     rng = np.random.default_rng(0)
     q, k, v = [fl.Tensor(rng.normal(size=s), t) for s, t in
                (((5, 4, 8), 'seq head d'), ((5, 2, 8), 'seq kv_head d'), ((5, 2, 8), 'seq kv_head d'))]
-    p = shares(q, k, 8**-.5, window=3)
+    p = shares_by_hand(q, k, 8**-.5, window=3)
     y = p.dot(v.rename(seq='key'), 'key').permute('seq kv_head group d').numpy().reshape(5, -1)
     np.testing.assert_allclose(y, q.attention(k, v, window=3), atol=1e-12)
 
 def test_printing_is_the_specification(tmp_path):
     model = small(tmp_path)
-    assert 'blocks.0 to blocks.1: 2 x Block()' in str(model) and 'q: Map(embed=16 to q=16)' in str(model)
+    assert 'blocks.0 to blocks.1: 2 x DecoderLayer()' in str(model) and 'q: Map(embed=16 to q=16)' in str(model)
     assert 'seq=3 vocab=32' in str(fl.summary(model, fl.Tensor([0, 1, 2], 'seq')))
     assert repr(model.config).count('Rope') == 1
 

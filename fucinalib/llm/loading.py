@@ -7,7 +7,7 @@ from ..files import GGUF, Safetensors
 from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from .decoder import Model, tensors_of
-from .families import IGNORED, PREFIXES, SHIFTED, as_config, names_of, read_config, row_order
+from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
 from .hub import find, there
 from .templates import source_of
 
@@ -97,7 +97,7 @@ def fill(c,      # a Config
          get,    # the tensor of a name in the file
          activation='f32', widen=True):      # as in `load`
     "Our name -> tensor, with our axes, for every tensor of the model. StateMismatch names what does not fit."
-    known, own = names_of(c, kind), tensors_of(c)
+    known, own = tensor_names(c, kind), tensors_of(c)
     idle = [*IGNORED, *(['lm_head.weight', 'output.weight', 'embed_out.weight'] if c.tied else [])]
     surplus = [n for n in names if n not in known and not any(fnmatch(n, i) for i in idle)]
     given = {ours for theirs in names if theirs in known for ours in known[theirs][0]}

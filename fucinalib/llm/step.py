@@ -36,7 +36,7 @@ def joined(m):
     return f if b is None else lambda x, b=b.data: f(x) + b
 
 
-def normed(n):
+def norm_of(n):
     "A norm as a function of rows."
     if n is None: return lambda x: x
     w, eps = n.weight.data, np.float64(n.eps)
@@ -44,7 +44,7 @@ def normed(n):
     return lambda x, b=n.bias.data: kernels.layer_norm(x[None], w, b, eps)[0][0]
 
 
-def turned(x, cos, sin):
+def turn_heads(x, cos, sin):
     "Heads (h, d) turned, the first 2 pairs of their numbers."
     p = len(cos)
     a, b = x[:, :p].copy(), x[:, p:2 * p]
@@ -53,7 +53,7 @@ def turned(x, cos, sin):
     return x
 
 
-def shares(s):
+def as_shares(s):
     s -= s.max(-1, keepdims=True)
     np.exp(s, out=s)
     return s / s.sum(-1, keepdims=True)
@@ -65,7 +65,7 @@ class Step:
     def __init__(self, model):
         self.maps = [(m, m.weight) for m in maps_in(model)]
         self.layers = [Layer(b) for b in model.blocks]
-        self.norm, self.head = normed(model.norm), joined(model.head)
+        self.norm, self.head = norm_of(model.norm), joined(model.head)
 
     def is_of(self, model):
         "Whether the model still has the weights that were looked up."
@@ -94,9 +94,9 @@ class Layer:
         self.q, self.k, self.v, self.o = [joined(getattr(a, n)) for n in 'qkvo']
         self.up, self.gate, self.down = joined(f.up), joined(f.gate), joined(f.down)
         self.norm1, self.norm2, self.after1, self.after2 = [
-            normed(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
+            norm_of(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
         self.by_head = a.q_norm is not None and a.q_norm.weight.tags == ('d',)
-        self.q_norm, self.k_norm = normed(a.q_norm), normed(a.k_norm)
+        self.q_norm, self.k_norm = norm_of(a.q_norm), norm_of(a.k_norm)
         self.bend = getattr(kernels, f.act if f.act != 'gelu_erf' else 'gelu')
         self.scale, self.plus = np.float32(a.scale), np.float32(block.scale)
 
@@ -113,8 +113,8 @@ class Layer:
 
     def attend(self, x, turn, cache):
         q, k = self.heads_of(self.q(x), self.q_norm, self.heads), self.heads_of(self.k(x), self.k_norm, self.kv)
-        if turn is not None: q, k = turned(q, *turn), turned(k, *turn)
+        if turn is not None: q, k = turn_heads(q, *turn), turn_heads(k, *turn)
         keys, values = cache.put(k, self.v(x).reshape(self.kv, self.d))      # (s, kv, d)
         scores = np.matmul(q.reshape(self.kv, -1, self.d), keys.transpose(1, 2, 0)) * self.scale
         if self.look.cap: scores = np.tanh(scores / np.float32(self.look.cap)) * np.float32(self.look.cap)
-        return self.o(np.matmul(shares(scores), values.transpose(1, 0, 2)).reshape(-1))
+        return self.o(np.matmul(as_shares(scores), values.transpose(1, 0, 2)).reshape(-1))
