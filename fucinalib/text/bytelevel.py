@@ -180,7 +180,7 @@ def of_gguf(metadata):
     pre = said.get('pre')
     if pre not in PRE:
         head = f'tokenizer.ggml.pre {pre!r} is not known' if pre else 'the file does not say how it cuts text'
-        say = "fl.text.from_gguf(metadata | {'tokenizer.ggml.pre': 'gpt-2'}) cuts as GPT-2 does"
+        say = "fl.text.from_gguf({**metadata, 'tokenizer.ggml.pre': 'gpt-2'}) cuts as GPT-2 does"
         raise fault(FileError, head, help=f'{did_you_mean(pre, PRE, "known")}; {say}')
     patterns, whole = PRE[pre]
     written = list(said['tokens'])

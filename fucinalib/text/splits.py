@@ -44,9 +44,10 @@ DEEPSEEK3 = (r'\p{N}{1,3}', '[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+',
 FALCON = r'[\p{P}\$\+<=>\^~\|`]+', GPT2, '[0-9][0-9][0-9]'
 BLOOM = ' ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+',
 
-# %% ../../nbs/40a_splits.ipynb #ec3b6a03
+# %% ../../nbs/40a_splits.ipynb #00ed0d69
 _SAME = {(GPT2,): 'gpt-2 phi-2 olmo jais mpt exaone4 trillion granite-docling modern-bert '
-                  'roberta-bpe jina-es jina-de jina-v2-es jina-v2-de jina-v1-en jina-v2-code gigachat a.x-4.0 mellum',
+                  'roberta-bpe jina-es jina-de jina-v2-es jina-v2-de jina-v1-en jina-v2-code gigachat '
+                  'a.x-4.0 mellum',
          (r'\p{N}', GPT2): 'smollm starcoder refact command-r codeshell exaone minerva-7b mellum2',
          (LLAMA3,): 'llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano '
                     'dbrx smaug-bpe chatglm-bpe glm4 glm5',
@@ -93,7 +94,7 @@ def isolated(pattern):
         return [t for t, _ in _parts(compiled.finditer, text)]
     return step
 
-# %% ../../nbs/40a_splits.ipynb #46196152
+# %% ../../nbs/40a_splits.ipynb #22bdcd29
 class Splitter:
     "Cuts text in steps: each cuts the pieces of the one before."
     def __init__(self, steps, said=()): self.steps, self.said = list(steps), list(said)
@@ -101,8 +102,8 @@ class Splitter:
     @classmethod
     def of(cls, patterns):
         "By patterns: what one finds is a piece, and so is what lies between."
-        said = [dict(type='Split', pattern={'Regex': p}, behavior='Isolated', invert=False) for p in patterns]
-        return cls(map(isolated, patterns), said)
+        said = dict(type='Split', behavior='Isolated', invert=False)
+        return cls(map(isolated, patterns), [said | dict(pattern={'Regex': p}) for p in patterns])
 
     def __call__(self, text):
         "The pieces of a text."
@@ -139,7 +140,7 @@ BEHAVIOURS = dict(Isolated=lambda parts: [t for t, _ in parts],
                   Contiguous=lambda parts: [''.join(t for t, _ in run) for _, run in
                                             groupby(parts, key=lambda p: p[1])])
 
-# %% ../../nbs/40a_splits.ipynb #76cec0a8
+# %% ../../nbs/40a_splits.ipynb #9553416a
 def _by_pattern(pattern, behaviour, invert=False):
     if behaviour == 'Isolated': return isolated(pattern)
     if behaviour not in BEHAVIOURS: raise refused(f'the behavior {behaviour!r}', BEHAVIOURS)
@@ -148,9 +149,10 @@ def _by_pattern(pattern, behaviour, invert=False):
 
 def refused(what, there=(), help=None):
     "The fault for a part of a file that is not known."
-    return fault(FileError, f'{what} is not known here', help=help or did_you_mean(what, there, 'known'))
+    help = help or did_you_mean(what, there, 'known')
+    return fault(FileError, f'{what} is not known here', help=help)
 
-# %% ../../nbs/40a_splits.ipynb #daf91687
+# %% ../../nbs/40a_splits.ipynb #bb007384
 def _split(said):
     (kind, text), = said['pattern'].items()
     if kind not in ('Regex', 'String'): raise refused(f'a pattern {kind!r}', ['Regex', 'String'])
@@ -159,7 +161,8 @@ def _split(said):
 
 def _bytes(said):
     blank = [lambda text: [text if text[0] == ' ' else ' ' + text]]
-    return blank * bool(said.get('add_prefix_space')) + [isolated(GPT2)] * bool(said.get('use_regex', True))
+    if not said.get('add_prefix_space'): blank = []
+    return blank + [isolated(GPT2)] * bool(said.get('use_regex', True))
 
 def _digits(said): return [isolated(r'\p{N}' if said.get('individual_digits') else r'\p{N}+')]
 
@@ -167,11 +170,12 @@ def _marks(said): return [_by_pattern(r'[\p{P}!-/:-@\[-`{-~]', said.get('behavio
 
 STEPS = dict(Split=_split, ByteLevel=_bytes, Digits=_digits, Punctuation=_marks)
 
-# %% ../../nbs/40a_splits.ipynb #f3d58dde
+# %% ../../nbs/40a_splits.ipynb #2bee531c
 def pre_tokenizer(said):
     "(splitter, whether pieces become bytes) of what a tokenizer.json has under pre_tokenizer."
     parts = [] if said is None else said['pretokenizers'] if said['type'] == 'Sequence' else [said]
     for part in parts:
-        if (kind := part['type']) not in STEPS: raise refused(f'a pre_tokenizer of the type {kind!r}', STEPS)
+        kind = part['type']
+        if kind not in STEPS: raise refused(f'a pre_tokenizer of the type {kind!r}', STEPS)
     steps = [step for part in parts for step in STEPS[part['type']](part)]
     return Splitter(steps, parts), any(p['type'] == 'ByteLevel' for p in parts)

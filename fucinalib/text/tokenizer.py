@@ -13,6 +13,7 @@ import regex
 from ..arguments import as_whole
 from ..errors import (FileError, IndexOutOfBounds, OptionError, OptionTypeError, brief, did_you_mean, fault, named,
                       some)
+from ..files import GGUF
 from . import bpe, bytelevel, sentencepiece, splits
 
 __all__ = ['Added', 'Tokenizer', 'TextStream', 'from_gguf']
@@ -228,15 +229,25 @@ def read(path):
 def from_gguf(metadata,  # what a GGUF file says under 'tokenizer.ggml.'
              ):
     "The tokenizer of a model in a GGUF file, from the file's metadata."
+    return Tokenizer(**parts_of_gguf(metadata))
+
+
+def read_gguf(path):
+    "The parts of the tokenizer in a GGUF file."
+    with GGUF(path) as file: return parts_of_gguf(file.metadata)
+
+
+def parts_of_gguf(metadata):
+    "The parts of a tokenizer that the metadata of a GGUF file describes."
     kind = metadata.get('tokenizer.ggml.model')
     if kind not in GGUF_KINDS:
         raise fault(FileError, f'a tokenizer of the kind {kind!r} is not known', help=did_you_mean(kind, GGUF_KINDS))
-    return Tokenizer(**GGUF_KINDS[kind](metadata))
+    return GGUF_KINDS[kind](metadata)
 
 
 # file ending -> path -> parts
 READERS = {'.json': sentencepiece.read_any_json, '.tiktoken': bytelevel.read_tiktoken,
-           '.model': sentencepiece.read_sentencepiece}
+           '.model': sentencepiece.read_sentencepiece, '.gguf': read_gguf}
 # tokenizer.ggml.model -> metadata -> parts
 GGUF_KINDS = dict(gpt2=bytelevel.of_gguf, llama=sentencepiece.from_gguf_scores, t5=sentencepiece.from_gguf_scores,
                   gemma4=sentencepiece.from_gguf_merges, bert=sentencepiece.from_gguf_words)
