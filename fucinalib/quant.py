@@ -6,7 +6,7 @@ the bytes must lie so that a word takes no longer than reading them."""
 # %% auto #0
 __all__ = ['SIDE', 'NIBBLES', 'OCTETS', 'HALVES', 'REPACKABLE', 'FEW', 'MAGIC', 'VERSION', 'ALIGN', 'round_rows',
            'lanes_round', 'side_by_side', 'pack_codes', 'Repacked', 'repack', 'quantize', 'read_part', 'lanes_floats',
-           'lanes_dot', 'whole_product', 'lanes_dot_exact', 'dot', 'floats', 'source_of', 'cache_folder', 'keep',
+           'lanes_dot', 'whole_product', 'lanes_dot_exact', 'dot', 'floats', 'stamp_of', 'cache_folder', 'keep',
            'mapped', 'Shelf']
 
 # %% ../nbs/43_quantisation.ipynb #e5233124
@@ -183,11 +183,11 @@ def floats(self): return lanes_floats(self.codes, self.scales, self.parts).T[:se
 
 Repacked.dot, Repacked.floats = dot, floats
 
-# %% ../nbs/43_quantisation.ipynb #c423b11b
+# %% ../nbs/43_quantisation.ipynb #3ef33bc6
 MAGIC, VERSION = 'fucinalib repacked', 1
 ALIGN = 64      # bytes: where arrays begin
 
-def source_of(path):
+def stamp_of(path):
     "What a cache file remembers of its source: size and time."
     s = os.stat(path)
     return [s.st_size, s.st_mtime_ns]
@@ -196,7 +196,7 @@ def cache_folder():
     "Where repacked weights are kept: FUCINALIB_CACHE/repacked, or in ~/.cache/fucinalib."
     return Path(os.environ.get('FUCINALIB_CACHE') or '~/.cache/fucinalib').expanduser() / 'repacked'
 
-# %% ../nbs/43_quantisation.ipynb #adeec7e7
+# %% ../nbs/43_quantisation.ipynb #bfc180f7
 def keep(path,    # of the new file
          source,  # the file that the arrays were made of
          arrays,  # name -> array
@@ -206,7 +206,7 @@ def keep(path,    # of the new file
     for name, a in arrays.items():
         table[name] = [str(a.dtype), list(a.shape), at]
         at += -(-a.nbytes // ALIGN) * ALIGN
-    said = dict(magic=MAGIC, version=VERSION, source=source_of(source), table=table, size=at)
+    said = dict(magic=MAGIC, version=VERSION, source=stamp_of(source), table=table, size=at)
     head = json.dumps(said).encode() + b'\n'
     _write_whole(path, head + b' ' * (-len(head) % ALIGN), arrays.values())
 
@@ -223,14 +223,14 @@ def _write_whole(path, head, arrays):
     except OSError:
         if part.exists(): part.unlink()
 
-# %% ../nbs/43_quantisation.ipynb #d5cce536
+# %% ../nbs/43_quantisation.ipynb #44f99c47
 def mapped(path, source):
     "The arrays that `keep` wrote, mapped; None if not there, not whole or of another source."
     try:
         with open(path, 'rb') as f: head = f.readline(1 << 24)
         found = json.loads(head)
         said = [found[k] for k in ('magic', 'version', 'source')]
-        right = said == [MAGIC, VERSION, source_of(source)]
+        right = said == [MAGIC, VERSION, stamp_of(source)]
         start = -(-len(head) // ALIGN) * ALIGN
         if not right or os.path.getsize(path) != start + found['size']: return None
         memory = np.asarray(np.memmap(path, np.uint8, 'r', start, found['size']))

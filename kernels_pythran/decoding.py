@@ -166,12 +166,12 @@ def thread(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, val
     ready(y, q, s, t, width >> 5, sizes[6])
     share(codes, scales, parts, 7 * layers, parts.shape[0], y, q, s, t, c, row, sizes[6], logits)
 
-#pythran export decode(float32[:], uint8[:], float32[:], int64[:,:] order(C), int64[:,:] order(C), int64[:],
+#pythran export decode_word(float32[:], uint8[:], float32[:], int64[:,:] order(C), int64[:,:] order(C), int64[:],
 #                      float32, float32, float32[:,:] order(C), float32[:,:,:] list, float32[:,:,:] list,
 #                      float32[:,:] order(C), float32[:,:] order(C), int16[:,:] order(C), float32[:,:] order(C),
 #                      int32[:,:] order(C), float32[:], float32[:], float32[:], float32[:], float32[:], int32[:],
 #                      float32[:], float32[:,:] order(C), float32[:])
-def decode(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, values, x, y, q, s, t,
+def decode_word(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, values, x, y, q, s, t,
            z0, z1, z2, z3, z4, c, row, scores, logits):
     n = x.shape[0]
     #omp parallel num_threads(n)

@@ -297,7 +297,7 @@ def test_a_model_takes_the_quick_way_by_itself():
     model, cache = decoder(), None
     cache = model.cache()
     model([3], cache=cache, last=True)
-    assert type(model.fast) in ((stepping.Quick,) if 'decode' in kernels.discovery.active() else (Step,))
+    assert type(model.fast) in ((stepping.Quick,) if 'decode_word' in kernels.discovery.active() else (Step,))
     model.head.weight = model.head.weight.with_activation('f32')
     old = model.fast
     model([3], cache=cache, last=True)
@@ -332,7 +332,7 @@ def test_a_real_model_says_with_rounded_words_what_it_says_exactly():
         model = fl.llm.load(path, activation=kind)
         cache = model.cache()
         found = [model([id], cache=cache, last=True).data.astype('f8') for id in prompt + right]
-        assert isinstance(model.fast, stepping.Quick) or 'decode' not in kernels.discovery.active()
+        assert isinstance(model.fast, stepping.Quick) or 'decode_word' not in kernels.discovery.active()
         if kind == 'f32': assert [int(y.argmax()) for y in found[len(prompt) - 1:-1]] == right
         share[kind] = [np.exp(y - y.max()) / np.exp(y - y.max()).sum() for y in found]
     far = [(p * np.log(p / q)).sum() for p, q in zip(share['f32'], share['q8'])]

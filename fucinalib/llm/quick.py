@@ -34,7 +34,7 @@ def hindrance(model):
 
 def quick(model):
     "A model's Quick, or None where the kernel is missing or the model is another one than it takes."
-    if 'decode' not in discovery.active() or hindrance(model): return None
+    if 'decode_word' not in discovery.active() or hindrance(model): return None
     return Quick(model, getattr(model, 'source', None))
 
 
@@ -117,18 +117,18 @@ def is_of(model, found):
 
 # one word
 
-def normed(x, w, eps):
+def rms_normed(x, w, eps):
     size = np.mean(x * x, -1, dtype=np.float32, keepdims=True)
     return x * (np.float32(1) / np.sqrt(size + eps)) * w
 
-def turned(x, turn, pairs):
+def with_turns(x, turn, pairs):
     "The heads of a word with their first pairs turned."
     a, b, (c, s) = x[:, :pairs].copy(), x[:, pairs:2 * pairs].copy(), turn.reshape(2, -1)
     x[:, :pairs], x[:, pairs:2 * pairs] = a * c - b * s, b * c + a * s
 
 
 @kernel(floor=0, inplace=(24, 9, 10))
-def decode(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, values, x, y, q, s, t,
+def decode_word(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, values, x, y, q, s, t,
            z0, z1, z2, z3, z4, c, row, scores, logits):
     """One word through all layers: its keys and values join the caches, `logits` is written.
 
@@ -138,7 +138,7 @@ def decode(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, val
     product = lambda first, n, v: (lanes_dot_exact if exact else lanes_dot)(codes, scales, parts[first:first + n], v)
     floats = lambda at, n: scales[at:at + n]
     for i, o in enumerate(own):
-        z = product(7 * i, 3, normed(x, floats(o[0], width), eps))[:(heads + 2 * kv) * d].reshape(-1, d)
+        z = product(7 * i, 3, rms_normed(x, floats(o[0], width), eps))[:(heads + 2 * kv) * d].reshape(-1, d)
         head_by_head(z, o, floats, heads, kv, d, eps, turns, pairs)
         keys[i][o[9]], values[i][o[9]] = z[heads:heads + kv], z[heads + kv:]
         k, v = keys[i][o[8]:o[9] + 1], values[i][o[8]:o[9] + 1]
@@ -146,10 +146,10 @@ def decode(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, val
         p = np.exp(p - p.max(2, keepdims=True))
         mixed = np.einsum('hgt,thd->hgd', p, v) / p.sum(2, keepdims=True)
         x = x + product(7 * i + 3, 1, mixed.reshape(-1))[:width]
-        z = product(7 * i + 4, 2, normed(x, floats(o[1], width), eps))
+        z = product(7 * i + 4, 2, rms_normed(x, floats(o[1], width), eps))
         a, b = z[:hidden], z[hidden:2 * hidden]
         x = x + product(7 * i + 6, 1, a / (1 + np.exp(-a)) * b)[:width]
-    logits[:] = product(7 * len(own), 1, normed(x, floats(last, width), eps))
+    logits[:] = product(7 * len(own), 1, rms_normed(x, floats(last, width), eps))
 
 
 def head_by_head(z, o, floats, heads, kv, d, eps, turns, pairs):
@@ -157,8 +157,8 @@ def head_by_head(z, o, floats, heads, kv, d, eps, turns, pairs):
     n = heads + kv
     for i, (lo, hi) in enumerate(((0, heads), (heads, n), (n, n + kv))):
         if o[4 + i] >= 0: z[lo:hi] += floats(o[4 + i], (hi - lo) * d).reshape(-1, d)
-        if i < 2 and o[2 + i] >= 0: z[lo:hi] = normed(z[lo:hi], floats(o[2 + i], d), eps)
-    if o[7] >= 0: turned(z[:n], turns[o[7]], pairs)
+        if i < 2 and o[2 + i] >= 0: z[lo:hi] = rms_normed(z[lo:hi], floats(o[2 + i], d), eps)
+    if o[7] >= 0: with_turns(z[:n], turns[o[7]], pairs)
 
 
 class Quick:
@@ -204,7 +204,7 @@ class Quick:
         if self.scores.shape[1] < n: self.scores = np.empty((c.heads, 2 * n), np.float32)
         x, logits = row_of(model.embed, word), np.empty(32 * int(p.parts[-1, 1]), np.float32)
         if c.embed_scale != 1: x = x * np.float32(c.embed_scale)
-        decode(x, p.codes, p.scales, p.parts, self.own, self.sizes, self.eps, self.scale, self.turns(model, cache),
+        decode_word(x, p.codes, p.scales, p.parts, self.own, self.sizes, self.eps, self.scale, self.turns(model, cache),
                [l.k for l in layers], [l.v for l in layers],
                *self.room(c, 1 if len(p.codes) < SMALL else kernels.get_num_threads()), self.scores, logits)
         for layer in layers: layer.end += 1
