@@ -11,7 +11,7 @@ BLANKS = '\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000'      
 BYTE = re.compile(r'<0x([0-9A-Fa-f]{2})>')
 
 
-def options(said, *known):
+def known_options(said, *known):
     "What an entry says; FileError for what changes its meaning and is not known."
     for name in set(said) - {'type', *known}:
         raise refused(f"{name}={said[name]!r} of {said['type']}", known)
@@ -47,7 +47,7 @@ def lower(said): return lambda text, first: lowered(text)
 def strip_accents(said):
     return lambda text, first: ''.join(c for c in text if unicodedata.category(c)[0] != 'M')
 
-def prepend(said): return lambda text, first: text and options(said, 'prepend')['prepend'] + text
+def prepend(said): return lambda text, first: text and known_options(said, 'prepend')['prepend'] + text
 
 def strip(said):
     ways = [f'^[{BLANKS}]+'] * bool(said.get('strip_left')) + [f'[{BLANKS}]+\\Z'] * bool(said.get('strip_right'))
@@ -55,7 +55,7 @@ def strip(said):
     return lambda text, first: pattern.sub('', text)
 
 def replace(said):
-    pattern, content = pattern_of(said), options(said, 'pattern', 'content')['content']
+    pattern, content = pattern_of(said), known_options(said, 'pattern', 'content')['content']
     if 'String' in said['pattern']: return lambda text, first: text.replace(said['pattern']['String'], content)
     return lambda text, first: pattern.sub(lambda m: content, text)
 
@@ -99,7 +99,7 @@ def is_han(c):
         (0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F)))
 
 def bert(said):
-    options(said, 'clean_text', 'handle_chinese_chars', 'strip_accents', 'lowercase')
+    known_options(said, 'clean_text', 'handle_chinese_chars', 'strip_accents', 'lowercase')
     small = said.get('lowercase', True)
     accents = small if said.get('strip_accents') is None else said['strip_accents']
     table = BertTable(said.get('clean_text', True), said.get('handle_chinese_chars', True), accents, small)
@@ -133,7 +133,7 @@ def scheme_of(said):
     return said.get('prepend_scheme') or ('always' if said.get('add_prefix_space', True) else 'never')
 
 def metaspace(said):
-    options(said, 'replacement', 'prepend_scheme', 'add_prefix_space', 'split', 'str_rep')
+    known_options(said, 'replacement', 'prepend_scheme', 'add_prefix_space', 'split', 'str_rep')
     mark, scheme = said.get('replacement', SPACE), scheme_of(said)
     if mark != SPACE: raise refused(f'the mark {mark!r} of Metaspace', help=f'it is {SPACE}')
     find = re.compile(f'{SPACE}[^{SPACE}]*|[^{SPACE}]+').findall
@@ -156,7 +156,7 @@ def words_and_marks(said): return regex.compile(r'\w+|[^\w\s]+').findall
 
 def cut(said):
     "The five ways of Split."
-    pattern, how = pattern_of(said), options(said, 'pattern', 'behavior', 'invert')['behavior']
+    pattern, how = pattern_of(said), known_options(said, 'pattern', 'behavior', 'invert')['behavior']
     if how not in CUTS: raise refused(f'a Split with {how}', CUTS)
     if said.get('invert'): raise refused('an inverted Split', help='write its pattern the other way round')
     def split(text):
