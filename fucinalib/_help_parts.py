@@ -225,6 +225,28 @@ Parameters
 path
     'model.safetensors', 'model.safetensors.index.json', a folder, or an open file
 """,
+    'files.describe':
+"""The tensors of a model file with their kinds, sizes and bytes. Only its header is read.
+
+Parameters
+----------
+path
+    a .gguf or .safetensors file, an index, or a folder
+""",
+    'files.write_gguf':
+"""Write a GGUF file, at once: whoever looks finds the old file or the new one, whole.
+
+Parameters
+----------
+path
+    directories above it are made
+metadata
+    key -> value; those of a file keep their types
+tensors
+    name -> tensor, block tensor or array; or a file
+version
+    2 or 3
+""",
     'knn.Classifier':
 """The k nearest neighbours vote. Exact; equal distances go by row, equal votes to the lowest class.
 

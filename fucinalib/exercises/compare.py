@@ -11,7 +11,7 @@ from .. import show
 from ..errors import some
 from ..tensor import Tensor
 
-__all__ = ['Fault', 'differ', 'describe', 'kind']
+__all__ = ['Fault', 'differ', 'put_in_words', 'kind']
 
 
 @dataclass
@@ -42,7 +42,7 @@ def kind(v):
 
 def a_kind(v): return ('an ' if kind(v)[0] in 'aeiou' else 'a ') + kind(v)
 
-def describe(v):
+def put_in_words(v):
     "A value in one line: sizes, number type, and the entries if few."
     if is_array(v) and numbers(v).dtype.kind not in 'USO':
         sizes = show.sizes(v) if is_tensor(v) else f'array {v.shape}'
@@ -88,7 +88,7 @@ def differ(yours, right,
           ):
     "The first Fault of `yours` against `right`, or None."
     of, a, b = f'{part}: ' if part else '', kind(yours), kind(right)
-    sides = dict(yours=describe(yours), right=describe(right))
+    sides = dict(yours=put_in_words(yours), right=put_in_words(right))
     inner = lambda x, y, name: differ(x, y, tol, part + name, args, seen)
     if yours is None and right is not None:
         return Fault(of + ('no value here' if part else 'the function returned None: did you forget return?'), **sides)
@@ -136,7 +136,7 @@ def differ_numbers(x, y, tol, of):
 
 def differ_arrays(yours, right, tol, of, args):
     "The first Fault of two tensors or two arrays: tags, sizes, number type, entries."
-    tags, sides = getattr(right, 'tags', None), dict(yours=describe(yours), right=describe(right))
+    tags, sides = getattr(right, 'tags', None), dict(yours=put_in_words(yours), right=put_in_words(right))
     if tags is not None and set(yours.tags) != set(tags): return Fault(of + 'wrong tags', **sides)
     if tags is not None and yours.tags != tags:
         return Fault(of + 'the axes are in another order', help=f'.permute({" ".join(tags)!r})', **sides)

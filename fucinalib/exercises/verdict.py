@@ -6,7 +6,7 @@ import re
 from html import escape
 import numpy as np
 from .. import show
-from .compare import describe, is_array, numbers, place
+from .compare import put_in_words, is_array, numbers, place
 
 __all__ = ['Verdict']
 
@@ -40,7 +40,7 @@ class Verdict:
         "(name, text) of each operand: the inputs, the two sides, what was raised."
         f = self.fault
         if f is None or not self.answered: return []
-        inputs = [(n, describe(a) + self.here(a)) for n, a in zip(self.names, self.inputs)]
+        inputs = [(n, put_in_words(a) + self.here(a)) for n, a in zip(self.names, self.inputs)]
         return inputs + [(n, t) for n in ('yours', 'right', 'line', 'says') if (t := getattr(f, n))]
 
     def here(self, a):

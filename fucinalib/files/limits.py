@@ -3,16 +3,21 @@
 Whatever a file claims is compared with what it has before it is used: a header that lies costs no memory and no time.
 Every message has the name of the file, the field and the byte at which it stands."""
 from math import prod
-from ..errors import DTypeError, FileError, UnknownKey, brief, closest, fault
+import numpy as np
+from ..errors import DTypeError, FileError, InvalidShape, OptionError, UnknownKey, brief, closest, fault
+from ..tensor import Tensor, ingest
 
-__all__ = ['COUNT', 'KEY', 'AXES', 'ALIGNMENT', 'cut_short', 'no_gguf', 'no_key', 'twice', 'not_utf8', 'no_text',
-           'no_type', 'no_kind', 'no_blocks', 'string_cut', 'check_bools', 'check_letters', 'check_announced',
-           'check_rank_in', 'check_sizes', 'check_alignment', 'check_place', 'check_end', 'not_safetensors',
-           'no_tensor_type']
+__all__ = ['COUNT', 'KEY', 'AXES', 'ALIGNMENT', 'cut_short', 'no_gguf', 'no_key', 'twice', 'not_utf8',
+           'no_text', 'no_type', 'no_kind', 'no_blocks', 'string_cut', 'check_bools', 'check_letters',
+           'check_announced', 'check_rank_in', 'check_sizes', 'check_alignment', 'check_place', 'check_end',
+           'not_safetensors', 'no_tensor_type', 'check_version', 'check_key', 'as_utf8', 'check_type', 'one_row',
+           'array_in', 'check_written']
 
 COUNT = 1 << 20         # most keys, and most tensors
 KEY = 0xffff            # most bytes of a key or of a name
-AXES = 8                # most axes of a tensor
+AXES = 8                # most axes of a tensor that is read
+WRITTEN = 4             # and of one that is written, as in llama.cpp
+NAME = 63               # most bytes of a name that is written, likewise
 ALIGNMENT = 1 << 20     # largest multiple at which tensors may begin
 
 AGAIN = 'fetch the file again, or look into it: fl.files.GGUF reads what gguf and llama.cpp write'
@@ -148,3 +153,57 @@ def not_safetensors(name, head):
 def no_tensor_type(name, kind):
     "The error for a type of numbers that tensors have not."
     return fault(DTypeError, f'{name!r} is of {kind}, which no tensor has', help=f'f.raw({name!r}) gives its bytes')
+
+
+# ---- what is written
+
+def check_version(version):
+    "The error for a version that is not written."
+    if version not in (2, 3): raise fault(OptionError, f'version={brief(version)}', help='version=3, or 2')
+
+
+def check_key(key):
+    "The key, or the error for one that no file may have."
+    if isinstance(key, str) and 0 < len(key.encode(errors='replace')) <= KEY: return key
+    raise fault(OptionError, f'{brief(key)} is no key', help="{'general.architecture': 'llama'}")
+
+
+def as_utf8(text):
+    "The bytes of a text, or the error for one with half a character."
+    try: return text.encode()
+    except UnicodeEncodeError as e: raise fault(OptionError, f'{brief(text)} has half a character at {e.start}',
+                                                help="text.encode(errors='replace').decode()") from None
+
+
+def check_type(kind, known, key, value):
+    "The type of a value, or the error for one that no file has."
+    if kind == 'str' or kind in known: return kind
+    raise fault(DTypeError, f'{key!r} is {brief(value)}, which has no type in a GGUF file',
+                help="a number, a text, True or False, or a list of one kind of them")
+
+
+def one_row(array, key):
+    "The array, or the error for one of other than one axis, or of no numbers."
+    if array.ndim == 1 and array.dtype.kind in 'biufU': return array
+    raise fault(DTypeError, f'{key!r} has {array.ndim} axes of {array.dtype}',
+                help='a key has one row of numbers; what has more axes is a tensor')
+
+
+def array_in(name, t):
+    "The array of a tensor, or the error for what is none."
+    if isinstance(t, Tensor): return t.data
+    if isinstance(t, np.ndarray): return ingest(t)
+    raise fault(DTypeError, f'{name!r} is {brief(t)}, no tensor', help="{'w': fl.Tensor([1., 2.], 'd')}")
+
+
+def check_written(name, shape, kind, codes):
+    "The error for a tensor that other programs would not read."
+    size = len(name.encode(errors='replace')) if isinstance(name, str) else 0
+    if not 0 < size <= NAME:
+        raise fault(OptionError, f'{brief(name, 80)} is no name for a tensor in a GGUF file',
+                    help=f'1 to {NAME} bytes, as others read it')
+    if not 0 < len(shape) <= WRITTEN:
+        raise fault(InvalidShape, f'{name!r} has {len(shape)} axes', help=f'a GGUF file has 1 to {WRITTEN}; merge some')
+    if kind not in codes:
+        raise fault(DTypeError, f'{name!r} is of {kind}, which GGUF has not',
+                    help=f"x.to('f32'); there is: {' '.join(codes)}")

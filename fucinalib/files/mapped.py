@@ -16,7 +16,7 @@ class Mapped:
 
     def __init__(self, path):
         self.path = as_path(path, FileError, "the path comes first: 'model.gguf'")
-        self.name = self.path.name
+        self.name, self.path = self.path.name, self.path.absolute()      # a copy opens it from anywhere
         try:
             with open(self.path, 'rb') as file: self._open(file)
         except OSError as e:
