@@ -7,7 +7,7 @@ __all__ = ['ASKING', 'LONG', 'LEAST', 'LINE', 'BY_NAME', 'BOX', 'STYLE', 'Run', 
            'StepPlan', 'kept', 'returned', 'drop_dead', 'spans_of', 'is_all_of', 'merge_copies', 'lift_constants',
            'draws', 'move_early', 'move_late', 'link_of', 'lies_in_line', 'flat_of', 'joint', 'join_neighbours',
            'find_spans', 'give_places', 'read_in_time', 'allocate', 'array_of', 'entry_of', 'compile', 'make_calls',
-           'replay', 'load', 'draw_seeds', 'carry_out', 'renew', 'give', 'Timeline']
+           'replay', 'take_in', 'draw_seeds', 'carry_out', 'renew', 'give', 'Timeline']
 
 # %% ../nbs/37_plans.ipynb #f08e4f98
 import operator, sys, weakref
@@ -516,7 +516,7 @@ def replay(plan, given):
     "The step again, on the arrays `given`."
     held = map(operator.gt, map(sys.getrefcount, plan.bound), plan.counts or ())
     if any(held): plan.renew()
-    plan.load(given)
+    plan.take_in(given)
     threads.enter()
     make_calls(plan.entries)
     for a in plan.writes: changed(a, 'a recorded step')
@@ -527,7 +527,7 @@ def replay(plan, given):
 StepPlan.replay = replay
 
 # %% ../nbs/37_plans.ipynb #2a8e8884
-def load(plan, given):
+def take_in(plan, given):
     "Put arguments, and gradients that are added to, in their places."
     plan.hosts = []
     if plan.seeded: draw_seeds(plan)
@@ -562,7 +562,7 @@ def give(plan):
         return v.copy() if kind == 'array' else plan.hosts[v] if kind == 'host' else v
     return rebuilt(plan.run.returned, one)
 
-StepPlan.load, StepPlan.carry_out, StepPlan.renew, StepPlan.give = load, carry_out, renew, give
+StepPlan.take_in, StepPlan.carry_out, StepPlan.renew, StepPlan.give = take_in, carry_out, renew, give
 
 # %% ../nbs/37_plans.ipynb #a24da585
 def _boxes(plan):

@@ -29,7 +29,7 @@ class Beside(Watcher):
     def __init__(self, plan, given, sees):
         self.plan, self.part, self.why = plan, 0, None
         self.tracked = memory_around(plan, sees)
-        plan.load(given)
+        plan.take_in(given)
         plan.arena.fill(0xA5)
         cuts = [-1, *[i for i, c in enumerate(plan.calls) if c.kind == 'host'], len(plan.calls)]
         self.parts = [range(i + 1, j) for i, j in zip(cuts, cuts[1:])]

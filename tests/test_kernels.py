@@ -85,7 +85,7 @@ def same(x, y, tol):
 
 @pytest.mark.parametrize('name', sorted(PLAIN))
 def test_samples_are_complete(name):
-    assert name in SAMPLES
+    assert name in SAMPLES or name == 'decode_word'      # of tests/test_quantisation.py, on whole models
 
 
 def test_no_remainder_in_kernels():
@@ -629,7 +629,8 @@ def by_size():
     return set(names) | {c.name for c in step.plan.calls}
 
 BLOCKS = ('floats_', 'dot_q', 'dot_planes', 'activate_', 'unpack_planes',      # of tests/test_blocks.py
-          'lanes_', 'decode')      # of tests/test_quantisation.py
+          'lanes_', 'decode',               # of tests/test_quantisation.py
+          'merge_pairs', 'best_pieces')     # of tests/test_tokens.py and tests/test_pieces.py
 
 def test_every_kernel_has_a_caller():
     "A kernel that no operation runs would be compiled, tested and kept for nobody."

@@ -181,6 +181,7 @@ def homonyms():
         place = path.relative_to(ROOT/'fucinalib').with_suffix('').as_posix()
         side = 'kernels' if place.startswith('kernels/') else 'library'
         if place.startswith('examples/'): side = place      # a program by itself: what it defines, nobody imports
+        if place.startswith('cli/'): side = 'command'       # likewise; its parts import each other
         tree = ast.parse(path.read_text())
         methods = {t.attr for n in tree.body if isinstance(n, ast.Assign) for t in n.targets
                    if isinstance(t, ast.Attribute) and ast.unparse(n.value) == f'staticmethod(named({t.attr}))'}

@@ -7,7 +7,7 @@ from fucinalib import kernels, quant
 from fucinalib.formats import formats
 from fucinalib.kernels import table
 from fucinalib.llm import quick as stepping
-from fucinalib.llm.step import Step
+from fucinalib.llm.step import PlainStep
 from fucinalib.llm.decoder import Config, Model, Rope, tensors_of
 from fucinalib.ops.blocks import BlockTensor
 
@@ -297,7 +297,7 @@ def test_a_model_takes_the_quick_way_by_itself():
     model, cache = decoder(), None
     cache = model.cache()
     model([3], cache=cache, last=True)
-    assert type(model.fast) in ((stepping.Quick,) if 'decode_word' in kernels.discovery.active() else (Step,))
+    assert type(model.fast) in ((stepping.Quick,) if 'decode_word' in kernels.discovery.active() else (PlainStep,))
     model.head.weight = model.head.weight.with_activation('f32')
     old = model.fast
     model([3], cache=cache, last=True)

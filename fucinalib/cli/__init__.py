@@ -3,5 +3,5 @@
 
 def main(args=None):
     "Run the command; ends the program with its code."
-    from .app import main
-    main(args)
+    from .app import run_and_exit
+    run_and_exit(args)

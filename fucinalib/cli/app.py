@@ -5,7 +5,7 @@ from ..errors import FucinaError
 from . import answering, bench, models, say      # noqa: F401  their commands join the group
 from .group import ReaderLeft, fucina
 
-__all__ = ['main']
+__all__ = ['run_and_exit']
 
 INTERRUPTED, PIPE = 130, 141      # what a shell calls ended by Ctrl-C, and by a reader that left
 
@@ -42,7 +42,7 @@ def run_command(args):
         return 1
 
 
-def main(args=None):
+def run_and_exit(args=None):
     "Run a command and end the program."
     say.plain_streams()
     try:

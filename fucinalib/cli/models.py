@@ -21,7 +21,7 @@ def listed():
     rows = [(k.name, f'{k.size / 1e6:,.0f} MB', k.family, ' '.join(k.can) or '-',
              time.strftime('%Y-%m-%d', time.localtime(k.date))) for k in hub.models()]
     if rows: click.echo(say.table(rows, ('name', 'size', 'family', 'can', 'date')))
-    elif say.listening(): say.note(f'no models in {hub.home()}; fucina models pull fetches {hub.DEFAULT}')
+    elif say.listening(): say.note(f'no models in {hub.models_folder()}; fucina models pull fetches {hub.DEFAULT}')
 
 
 @models.command()
@@ -51,4 +51,4 @@ def rm(names, yes):
 def show(name):
     "What a model is: sizes, kinds of its weights, licence."
     from ..llm import hub
-    click.echo(say.table(hub.describe(name).items()))
+    click.echo(say.table(hub.overview(name).items()))

@@ -92,7 +92,7 @@ class _Missing:
 
 MISSING = _Missing()
 
-def find(id, what):
+def find_exercise(id, what):
     "The exercise called `id`. OptionError if there is none."
     if id is MISSING:
         known = next(iter(book), '1.1')
@@ -244,7 +244,7 @@ def check(id=MISSING,      # the exercise, e.g. '10.1'
          )->Verdict:
     """Run `answer` beside the reference on every input. Never raises for a wrong answer;
     OptionError for an unknown exercise."""
-    ex = find(id, 'check')
+    ex = find_exercise(id, 'check')
     if answer is MISSING:
         raise fault(OptionError, f'check {ex.id}: there is no answer to look at',
                     help=f'check({ex.id!r}, your_answer): the function you wrote, by its name, or your value')
@@ -279,7 +279,7 @@ def hint(id=MISSING,  # the exercise
          n=None,      # which one, from 1; None: the next
         )->Note:
     "The next hint, or the n-th; after the last it says where the solution is."
-    ex = find(id, 'hint')
+    ex = find_exercise(id, 'hint')
     total = len(ex.hints)
     if n is None: n = ex.shown = min(ex.shown + 1, total + 1)
     elif n not in range(1, total + 1):
@@ -292,7 +292,7 @@ def hint(id=MISSING,  # the exercise
 def solution(id=MISSING)->Note:
     """The solution cell's source, from a notebook beside the library or in this folder, or from
     this session if it was run."""
-    ex = find(id, 'solution')
+    ex = find_exercise(id, 'solution')
     wanted = re.compile(rf'#\|\s*solution:\s*{re.escape(ex.id)}\s*')
     for source in sources(ex.id):
         first, _, rest = source.partition('\n')
@@ -399,7 +399,7 @@ def use(id=MISSING,  # the exercise
        )->Used:
     """Compute an op of the library with your function, for this session or inside `with`.
     OptionError unless it passes its check."""
-    ex = find(id, 'use')
+    ex = find_exercise(id, 'use')
     place = place_of(ex)
     if fn is ...: fn = _latest_right(ex)
     elif fn is None: return Used(place, None)

@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import FileError, fault
 from ..whole import as_path, told
 
-__all__ = ['Mapped', 'Read', 'source_of']
+__all__ = ['Mapped', 'Read', 'open_source']
 
 
 class Mapped:
@@ -68,6 +68,6 @@ class Read:
     def close(self): self.file.close()
 
 
-def source_of(file):
+def open_source(file):
     "What is at a path, or what can be read from."
     return Read(file) if hasattr(file, 'read') and hasattr(file, 'seek') else Mapped(file)

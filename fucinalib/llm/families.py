@@ -262,8 +262,9 @@ def read_config(values,     # the dict of a config.json
     sizes = sizes_in(c)
     own = twists(c, sizes['layers'], sizes['d'])
     own['biases'] = ' '.join(own.get('biases', '').split())
-    made = Config(family, **sizes, **own, act=act_of(c, family, act), tied=c('tie_word_embeddings', tied),
-                  eps=c('rms_norm_eps layer_norm_epsilon layer_norm_eps', eps))
+    eps = c('rms_norm_eps layer_norm_epsilon layer_norm_eps', eps)
+    made = Config(family, **sizes, **own, eps=eps, act=act_of(c, family, act),
+                  tied=c('tie_word_embeddings', tied))
     refuse_unread(c, ignore)
     return made
 

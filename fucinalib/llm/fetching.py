@@ -13,7 +13,7 @@ from ..errors import FileError, FucinaError, fault
 try: import fcntl
 except ImportError: fcntl = None      # Windows: two programs that fetch one file there do it twice
 
-__all__ = ['FetchError', 'fetch', 'get', 'public', 'writing', 'alone', 'digest']
+__all__ = ['FetchError', 'fetch', 'get', 'public', 'writing', 'one_writer', 'digest']
 
 PIECE = 1 << 18        # bytes of one read
 TRIES = 6              # of one file, each goes on where the last one stopped
@@ -24,7 +24,7 @@ WAIT = .5              # seconds before the second try, doubled for each further
 class FetchError(FileError, ConnectionError): "A file that a server does not give, or that the way there lost."
 
 
-class Again(Exception):
+class TryAgain(Exception):
     "What went wrong in one try, and may go well in the next."
     def __init__(self, why, after=None): self.why, self.after = why, after
 
@@ -55,7 +55,7 @@ def writing(path):
 
 
 @contextmanager
-def alone(path, say=None):
+def one_writer(path, say=None):
     "Nobody else fetches to `path` meanwhile; whoever comes second waits."
     if fcntl is None:
         yield
@@ -97,7 +97,7 @@ def open_session():
 
 
 def ask(session, url, headers=None, stream=False):
-    "One answer of a server; Again for what may pass."
+    "One answer of a server; TryAgain for what may pass."
     import requests
     try: answer = session.get(url, headers=headers, stream=stream, timeout=PATIENCE)
     except (requests.exceptions.InvalidURL, requests.exceptions.MissingSchema,
@@ -106,10 +106,10 @@ def ask(session, url, headers=None, stream=False):
     except requests.exceptions.SSLError as e:
         raise fault(FetchError, f'the certificate of {host(url)} is not trusted',
                     "name your network's certificates in REQUESTS_CA_BUNDLE") from e
-    except requests.RequestException as e: raise Again(f'{host(url)} cannot be reached') from e
+    except requests.RequestException as e: raise TryAgain(f'{host(url)} cannot be reached') from e
     if answer.status_code >= 500 or answer.status_code in (408, 429):
         after = answer.headers.get('Retry-After', '')
-        raise Again(f'{host(url)} answers {answer.status_code} {answer.reason}',
+        raise TryAgain(f'{host(url)} answers {answer.status_code} {answer.reason}',
                     min(int(after), 60) if after.isdigit() else None)
     return answer
 
@@ -118,7 +118,7 @@ def repeated(work, name, tries=TRIES):
     "What `work()` gives, tried again with growing pauses."
     for k in range(tries):
         try: return work()
-        except Again as e:
+        except TryAgain as e:
             if k == tries - 1:
                 raise fault(FetchError, f'{name}: {e.why}', f'{tries} tries were made; the same command goes on '
                             'where they stopped. Models that are here need no network: fucina models list') from e
@@ -151,7 +151,7 @@ def fetch(url,              # http, https or file
     path = Path(path)
     part = path.with_name(path.name + '.part')
     with writing(path): path.parent.mkdir(parents=True, exist_ok=True)
-    with alone(path):
+    with one_writer(path):
         if path.is_file() and (size is None or path.stat().st_size == size): return path      # another was faster
         job = _Job(url, part, size, headers or {}, label or path.name, show, refuse or _refuse)
         if source := local(url): job.copy(source)
@@ -190,7 +190,8 @@ class _Job:
     def copy(self, source):
         "A file of this machine."
         try: f = open(source, 'rb')
-        except OSError as e: raise fault(FetchError, f'{source} cannot be read: {e.strerror}') from e
+        except OSError as e: raise fault(FetchError, f'{source} cannot be read: {e.strerror}',
+                                   help='see who may read it, with ls -l') from e
         with f, writing(self.part), open(self.part, 'wb') as out:
             while piece := f.read(PIECE): out.write(piece)
 
@@ -203,15 +204,15 @@ class _Job:
         with ask(self.session, self.url, {**self.headers, 'Accept-Encoding': 'identity', **extra}, stream=True) as a:
             if a.status_code == 416:
                 self.forget()
-                raise Again(f'{host(self.url)} has no such part of it', 0)
+                raise TryAgain(f'{host(self.url)} has no such part of it', 0)
             if a.status_code >= 400: self.refuse(a, self.url)
             whole, done = self.expected(a, done, tag)
             self.room(whole, done)
             try: self.take(a, whole, done)
-            except requests.RequestException as e: raise Again(f'the connection to {host(self.url)} broke') from e
+            except requests.RequestException as e: raise TryAgain(f'the connection to {host(self.url)} broke') from e
         if whole is not None and (have := self.part.stat().st_size) != whole:
             if have > whole: self.forget()
-            raise Again(f'{have:,} of {whole:,} bytes came from {host(self.url)}')
+            raise TryAgain(f'{have:,} of {whole:,} bytes came from {host(self.url)}')
         self.size = whole
 
     def expected(self, answer, done, tag):
@@ -223,7 +224,7 @@ class _Job:
             whole = int(came[3]) if came[3] != '*' else self.size
         elif answer.status_code == 206:
             self.forget()
-            raise Again(f'{host(self.url)} sent another part than was asked for', 0)
+            raise TryAgain(f'{host(self.url)} sent another part than was asked for', 0)
         else:
             done, whole = 0, int(length) if length.isdigit() else self.size
             with writing(self.part): self.mark.write_text(now)

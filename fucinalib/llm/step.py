@@ -10,13 +10,13 @@ from ..hooks import watching
 from ..tensor import Tensor
 from .quick import maps_in, quick, row_of
 
-__all__ = ['Step', 'stepping']
+__all__ = ['PlainStep', 'stepping']
 
 
 def stepping(model, cache):
-    "The Quick or Step of a model, or None where the readable path has to be taken."
+    "The Quick or PlainStep of a model, or None where the readable path has to be taken."
     if cache is None or cache.dtype != 'f32' or model.fast is False or watching: return None
-    if model.fast is None or not model.fast.is_of(model): model.fast = quick(model) or Step(model)
+    if model.fast is None or not model.fast.is_of(model): model.fast = quick(model) or PlainStep(model)
     return model.fast
 
 
@@ -59,7 +59,7 @@ def as_shares(s):
     return s / s.sum(-1, keepdims=True)
 
 
-class Step:
+class PlainStep:
     "model(ids, cache=cache, last=True) for one id."
 
     def __init__(self, model):

@@ -208,15 +208,15 @@ def environment():
 
 
 @lru_cache(16)
-def compiled(source): return environment().from_string(source)
+def parsed(source): return environment().from_string(source)
 
 
-def plain(value):
+def json_types(value):
     "A value as the types of JSON, which have no methods that do anything."
     if value is None or isinstance(value, (bool, int, float)): return value
     if isinstance(value, str): return str.__str__(value)
-    if isinstance(value, dict): return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)): return [plain(v) for v in value]
+    if isinstance(value, dict): return {str(k): json_types(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)): return [json_types(v) for v in value]
     raise fault(TemplateError, f'a message holds {brief(value)}', 'only text, numbers, lists and dicts')
 
 
@@ -245,7 +245,7 @@ class Template:
         before = env.budget.set(Budget())
         said = dict(self.special, documents=None, **more)
         try:
-            pieces = compiled(self.source).generate(messages=plain(messages), tools=plain(tools),
+            pieces = parsed(self.source).generate(messages=json_types(messages), tools=json_types(tools),
                                                     add_generation_prompt=answer, **said)
             return env.concat(pieces)
         except exceptions.TemplateSyntaxError as e:
