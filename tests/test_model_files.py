@@ -368,13 +368,14 @@ def mutants(data, n, seed):
     for _ in range(n):
         m = bytearray(data)
         for _ in range(r.choice((1, 1, 1, 2, 3, 9))):
-            at, how = r.randrange(max(1, len(m))), r.randrange(6)
+            if not m: break
+            at, how = r.randrange(len(m)), r.randrange(6)
             if how == 0: m[at:at + 1] = bytes([r.randrange(256)])
             elif how == 1: m[at:at + 8] = struct.pack('<Q', r.choice(odd))
             elif how == 2: m[at:at + 4] = struct.pack('<I', r.choice(odd) & 0xffffffff)
             elif how == 3: del m[at:at + r.choice((1, 4, 8, 99999))]
-            elif how == 4: m[at:at] = m[r.randrange(max(1, len(m))):][:r.choice((1, 8, 40))]
-            else: m[at] ^= 1 << r.randrange(8) if len(m) else 0
+            elif how == 4: m[at:at] = m[r.randrange(len(m)):][:r.choice((1, 8, 40))]
+            else: m[at] ^= 1 << r.randrange(8)
         yield bytes(m)
 
 def read_all(f):

@@ -7,12 +7,12 @@ from ..errors import FileError, named
 from .gguf import GGUF
 from .safetensors import Safetensors
 
-__all__ = ['describe', 'Described', 'open_model']
+__all__ = ['describe', 'Described']
 
 MOST = 40      # rows of a table
 
 
-def open_model(path):
+def _open_model(path):
     "A GGUF file by its first letters or its ending, else safetensors."
     path = as_path(path, FileError, "the path comes first: 'model.gguf'")
     if path.suffix == '.gguf': return GGUF(path)
@@ -25,7 +25,7 @@ def open_model(path):
 def describe(path,  # a .gguf or .safetensors file, an index, or a folder
             )->'Described':
     "The tensors of a model file with their kinds, sizes and bytes. Only its header is read."
-    with open_model(path) as f: return Described(as_path(path).name, f.tensors, f.metadata)
+    with _open_model(path) as f: return Described(as_path(path).name, f.tensors, f.metadata)
 
 
 class Described:

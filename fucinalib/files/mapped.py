@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import FileError, fault
 from ..whole import as_path, told
 
-__all__ = ['Mapped', 'Read', 'open_source']
+__all__ = ['Mapped', 'Read', 'bytes_at']
 
 
 class Mapped:
@@ -68,6 +68,6 @@ class Read:
     def close(self): self.file.close()
 
 
-def open_source(file):
+def bytes_at(file):
     "What is at a path, or what can be read from."
     return Read(file) if hasattr(file, 'read') and hasattr(file, 'seek') else Mapped(file)

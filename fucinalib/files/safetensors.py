@@ -11,7 +11,7 @@ from ..errors import FileError, brief, fault
 from ..whole import as_path, told
 from .gguf import Info, ModelFile, as_tensor
 from .limits import no_tensor_type, not_safetensors
-from .mapped import open_source
+from .mapped import bytes_at
 
 __all__ = ['Safetensors']
 
@@ -65,7 +65,7 @@ class Safetensors(ModelFile):
 
 def _open_one(file):
     "The source, what is said beside the tensors, and name -> Info of one file."
-    source = open_source(file)
+    source = bytes_at(file)
     wrong = lambda head: not_safetensors(source.name, head)
     if source.size < 8: raise wrong(f'it has {source.size} bytes')
     n = int.from_bytes(source.part(0, 8).tobytes(), 'little')
