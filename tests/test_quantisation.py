@@ -1,5 +1,6 @@
 """Chapter 43: weights whose rows lie side by side, and the word that is written with them."""
 import os
+from pathlib import Path
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -302,6 +303,46 @@ def test_a_model_takes_the_quick_way_by_itself():
     old = model.fast
     model([3], cache=cache, last=True)
     assert model.fast is not old
+
+
+KEPT = Path(__file__).parent/'data'/'decoders'
+
+class Adapted(fl.nn.Module):
+    "A map with a change on top, as LoRA's."
+    def __init__(self, base): self.base = base
+    def forward(self, x): return self.base(x) * 3.
+
+@pytest.mark.parametrize('make', [decoder, lambda: fl.llm.load(KEPT/'llama')], ids=['blocks', 'numbers'])
+def test_a_model_that_changed_is_looked_at_again(make):
+    "An adapter, another norm, other numbers behind a weight: what was looked up before would be wrong silently."
+    def agrees():
+        cache, found = model.cache(), []
+        for way in (None, False):
+            cache.truncate(0)
+            if way is False: before, model.fast = model.fast, False
+            found.append(np.stack([model([i], cache=cache, last=True).numpy() for i in (3, 5)]))
+        model.fast = before
+        np.testing.assert_allclose(*found, rtol=2e-4, atol=2e-4)
+        return found[0]
+    model, seen = make(), []
+    seen.append(agrees())
+    model.norm.weight = fl.Tensor(model.norm.weight.data * 2, model.norm.weight.tags)
+    seen.append(agrees())
+    model.blocks[0].norm1.weight.data = model.blocks[0].norm1.weight.data * np.float32(3)
+    seen.append(agrees())
+    model.blocks.reverse()
+    seen.append(agrees())
+    model.blocks[0].attention.v = Adapted(model.blocks[0].attention.v)
+    seen.append(agrees())
+    for a, b in zip(seen, seen[1:]): assert np.abs(a - b).max() > 1e-3
+
+
+def test_a_step_that_learns_has_a_gradient():
+    model = fl.llm.load(KEPT/'llama')
+    model([3], cache=model.cache(), last=True)
+    model.norm.weight.requires_grad = True
+    model([3], cache=model.cache(), last=True).sum().backward()
+    assert model.norm.weight.grad is not None and np.abs(model.norm.weight.grad.data).max() > 0
 
 
 def test_a_kept_layout_is_the_layout(tmp_path, monkeypatch):

@@ -165,19 +165,15 @@ class Quick:
     "model(ids, cache=cache, last=True) for one id, in one call."
 
     def __init__(self, model, source=None):
-        self.maps, self.plan = [(m, m.weight) for m in maps_in(model)], layout_of(model, source)
-        c, p = model.config, self.plan
+        c = model.config
+        p = self.plan = layout_of(model, source)
         pairs = next((len(r.speeds) for r in c.ropes if r is not None), 0)
-        exact = {w.activation == 'f32' for _, w in self.maps} == {True}
+        exact = {m.weight.activation == 'f32' for m in maps_in(model)} == {True}
         self.ropes = list(dict.fromkeys(r for r in c.ropes if r is not None))
         self.long, self.wide = max(c.width, c.hidden, (c.heads + 2 * c.kv_heads) * c.d), 32 * int(p.parts[:, 1].max())
         self.sizes = np.array([c.width, c.hidden, c.heads, c.kv_heads, c.d, pairs, exact, p.last[0], self.long])
         self.eps, self.scale, self.own = np.float32(c.eps), np.float32(c.scale or c.d**-.5), p.own.copy()
         self.rooms, self.scores = {}, np.empty((c.heads, 0), np.float32)
-
-    def is_of(self, model):
-        "Whether the model still has the weights that were repacked."
-        return all(m.weight is w for m, w in self.maps)
 
     def room(self, c, n):
         "Memory for n threads, kept: that of each, and what they share."

@@ -5,8 +5,11 @@ anybody who watches layers or operations, gets those. What a step needs is looke
 first one; weights that were exchanged since are looked up again."""
 import numpy as np
 from .. import kernels
+from ..autograd import is_grad_enabled
 from ..block_arithmetic import multiply
 from ..hooks import watching
+from ..nn.module import Module
+from ..ops.blocks import BlockTensor
 from ..tensor import Tensor
 from .quick import maps_in, quick, row_of
 
@@ -14,10 +17,40 @@ __all__ = ['PlainStep', 'stepping']
 
 
 def stepping(model, cache):
-    "The Quick or PlainStep of a model, or None where the readable path has to be taken."
+    """The Quick or PlainStep of a model, or None where the readable path has to be taken: somebody watches or learns,
+    or a map is another layer than it was made as."""
     if cache is None or cache.dtype != 'f32' or model.fast is False or watching: return None
-    if model.fast is None or not model.fast.is_of(model): model.fast = quick(model) or PlainStep(model)
-    return model.fast
+    if model.fast is None or not model.fast.looked.holds():
+        if any(type(m) is not type(model.head) for m in maps_in(model)): return None
+        model.fast = quick(model) or PlainStep(model)
+        model.fast.looked = Looked(model)
+    return None if is_grad_enabled() and model.fast.looked.learns() else model.fast
+
+
+class Looked:
+    "What a model was made of when a step looked its weights up."
+
+    def __init__(self, model):
+        self.places, self.lists, self.arrays = [], [], []
+        self.note(model)
+
+    def note(self, module):
+        for name, part in vars(module).items():
+            if isinstance(part, list): self.lists.append((part, [*part]))
+            for p in part if isinstance(part, list) else [part]:
+                if not isinstance(p, (Module, Tensor, BlockTensor)): continue
+                self.places.append((vars(module), name, part))
+                if isinstance(p, Tensor): self.arrays.append((p, p.data))
+                if isinstance(p, Module): self.note(p)
+
+    def holds(self):
+        "Whether all is still in its place, with the same numbers behind it."
+        return all(at.get(name) is part for at, name, part in self.places) and \
+            all(now == then for now, then in self.lists) and all(t.data is a for t, a in self.arrays)
+
+    def learns(self):
+        "Whether a weight wants a gradient, which a step would not give."
+        return any(t.requires_grad for t, _ in self.arrays)
 
 
 def product_with(w, over):
@@ -63,13 +96,8 @@ class PlainStep:
     "model(ids, cache=cache, last=True) for one id."
 
     def __init__(self, model):
-        self.maps = [(m, m.weight) for m in maps_in(model)]
         self.layers = [Layer(b) for b in model.blocks]
         self.norm, self.head = norm_of(model.norm), joined(model.head)
-
-    def is_of(self, model):
-        "Whether the model still has the weights that were looked up."
-        return all(m.weight is w for m, w in self.maps)
 
     def __call__(self, model, word, cache):
         "The logits behind the next word, which joins the cache."
