@@ -1,5 +1,6 @@
 """What every test runs under. This file is imported before NumPy."""
-import os, sys
+import os, sys, time
+from concurrent.futures import ThreadPoolExecutor
 
 # see fucinalib/_before_numpy.py: a test may import torch first
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
@@ -58,6 +59,41 @@ def pytest_make_collect_report(collector):
     report = yield
     refuse_skip(collector.config, report)
     return report
+
+
+class Graphs:
+    """The million graphs of tests/test_fuzz.py. They begin before the first test, in processes that give way to it,
+    and are waited for behind the last one."""
+    test = 'test_a_million_graphs'
+
+    def __init__(self, config):
+        import fuzz
+        cases, seed = [config.getoption(name) for name in ('--fuzz-cases', '--fuzz-seed')]
+        self.tell = config.pluginmanager.get_plugin('terminalreporter').write_line
+        self.running, self.start, self.told, self.tenth = [], time.monotonic(), 0, max(1, cases // 10)
+        self.result = ThreadPoolExecutor(1).submit(fuzz.side_by_side, seed, cases, progress=self.progress,
+                                                   tell=self.tell, running=self.running).result
+
+    def progress(self, done):
+        if done // self.tenth == self.told: return
+        self.told = done // self.tenth
+        self.tell(f'\nfuzz      {done} graphs in {(time.monotonic() - self.start) / 60:.1f} minutes')
+
+    def end(self):
+        for process in self.running: process.terminate()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items): items.sort(key=lambda item: item.name == Graphs.test)
+
+
+def pytest_collection_finish(session):
+    wanted = any(item.name == Graphs.test for item in session.items) and not session.config.option.collectonly
+    session.config.graphs = Graphs(session.config) if wanted else None
+
+
+def pytest_sessionfinish(session):
+    if graphs := getattr(session.config, 'graphs', None): graphs.end()
 
 
 @pytest.fixture

@@ -122,14 +122,17 @@ def search(start, cases, step=1, dtype=None, tell=print, progress=None, most=40)
         if len(kinds) >= most: break
     return done, counts, kinds
 
-def side_by_side(seed, cases, processes=2, progress=lambda done: None, tell=lambda text: None):
-    "The same in several processes: cases run, calls of each operation, and what was found, as text; told at once, too."
+def side_by_side(seed, cases, processes=2, progress=lambda done: None, tell=lambda text: None, running=None):
+    """The same in several processes: cases run, calls of each operation, and what was found, as text; told at once,
+    too. A list `running` gets the processes, for whoever wants to end them."""
     env = os.environ | {name: '1' for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')}
     def start(k):
         share = len(range(k, cases, processes))
         command = [sys.executable, __file__, '--report', '--step', processes, '--seed', seed + k, '--cases', share]
         return subprocess.Popen([*map(str, command)], env=env, stdout=subprocess.PIPE, text=True)
-    running, done, counts, found = [start(k) for k in range(processes)], [0] * processes, {}, []
+    running = [] if running is None else running
+    running += map(start, range(processes))
+    done, counts, found = [0] * processes, {}, []
     def note(text): found.append(text), tell(text)
     def follow(k):
         lines = []
@@ -160,6 +163,7 @@ def main():
     args, start = ask.parse_args(), time.monotonic()
     begin()
     if args.keep: return keep(args.keep)
+    if args.report and hasattr(os, 'nice'): os.nice(19)      # whatever else is tested goes first
     def tell(text): print(text, flush=True)
     def report(done, **more): tell(json.dumps(dict(done=done, **more)))
     done, counts, kinds = search(args.seed, args.cases, args.step, args.dtype, tell, report if args.report else None)

@@ -1,5 +1,5 @@
 """Random graphs of ten operations: thousands beside stored answers of torch, a million beside torch."""
-import gc, time
+import gc
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -186,17 +186,9 @@ def test_what_a_process_finds_is_told_at_once(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.torch
-def test_a_million_graphs(capfd, request):
-    "A case is one graph of its own, drawn, computed on both backends and compared with torch."
-    cases, seed = [request.config.getoption(name) for name in ('--fuzz-cases', '--fuzz-seed')]
-    start, told = time.monotonic(), [0]
-    def progress(done):
-        if done * 10 // cases > told[0]:
-            told[0] = done * 10 // cases
-            minutes = (time.monotonic() - start) / 60
-            with capfd.disabled(): print(f'\nfuzz      {done} graphs in {minutes:.1f} minutes', flush=True)
-    def tell(text):
-        with capfd.disabled(): print(f'\n{text}', flush=True)
-    done, counts, found = fuzz.side_by_side(seed, cases, progress=progress, tell=tell)
+def test_a_million_graphs(request):
+    "A case is one graph of its own, drawn, computed on both backends and compared with torch. See conftest.py."
+    cases = request.config.getoption('--fuzz-cases')
+    done, counts, found = request.config.graphs.result()
     assert not found and done == cases, f'{done} graphs; each difference as a program:\n{found}'
     if cases >= 100_000: assert min(counts.get(op, 0) for op in TABLE) >= 100

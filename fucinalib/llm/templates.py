@@ -54,7 +54,8 @@ def _of_folder(folder, name):
 
 
 def _read(file, most=LONGEST * 4):
-    if file.stat().st_size > most: raise fault(FileError, f'{file} has {file.stat().st_size:,} bytes; {most:,} may be')
+    if file.stat().st_size > most: raise fault(FileError, f'{file} has {file.stat().st_size:,} bytes; {most:,} may be',
+                                               help='it is no file of settings; see what it holds')
     return file.read_text(encoding='utf-8', errors='replace')
 
 
