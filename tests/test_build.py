@@ -208,7 +208,7 @@ def test_two_builds_of_a_folder_compile_once(folder, compiled, monkeypatch):
 PARENT = """
 import subprocess, sys
 child = 'import os, sys, time; sys.path.insert(0, sys.argv[1]); import build_kernels; ' \\
-        'print(os.getpid(), flush=True); build_kernels.end_with_parent(os.getppid()); time.sleep(600)'
+        'build_kernels.end_with_parent(os.getppid()); print(os.getpid(), flush=True); time.sleep(600)'
 subprocess.Popen([sys.executable, '-c', child, sys.argv[1]])
 sys.stdin.read()
 """

@@ -229,7 +229,8 @@ class Template:
                  special={},   # what it may name: {'bos_token': '<s>', 'eos_token': '</s>', ...}
                 ):
         if len(source) > LONGEST:
-            raise fault(TemplateError, f'a chat template of {len(source):,} characters; {LONGEST:,} may be')
+            raise fault(TemplateError, f'a chat template of {len(source):,} characters; {LONGEST:,} may be',
+                        help='it is no template; see what the file holds')
         self.source, self.special = source, dict(special)
 
     def __repr__(self): return f'Template({len(self.source)} characters)'
