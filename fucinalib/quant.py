@@ -193,8 +193,9 @@ def stamp_of(path):
     return [s.st_size, s.st_mtime_ns]
 
 def cache_folder():
-    "Where repacked weights are kept: FUCINALIB_CACHE/repacked, or in ~/.cache/fucinalib."
-    return Path(os.environ.get('FUCINALIB_CACHE') or '~/.cache/fucinalib').expanduser() / 'repacked'
+    "Where repacked weights are kept: FUCINALIB_CACHE/repacked, or in the user's cache."
+    usual = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache') / 'fucinalib'
+    return Path(os.environ.get('FUCINALIB_CACHE') or usual).expanduser() / 'repacked'
 
 # %% ../nbs/43_quantisation.ipynb #bfc180f7
 def keep(path,    # of the new file

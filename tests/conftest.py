@@ -1,11 +1,13 @@
 """What every test runs under. This file is imported before NumPy."""
-import os, sys, time
+import os, signal, sys, time
 from concurrent.futures import ThreadPoolExecutor
 
 # see fucinalib/_before_numpy.py: a test may import torch first
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
 os.environ.setdefault('GOMP_SPINCOUNT', '600')
 os.environ['MPLBACKEND'] = 'Agg'
+# a run in the background ignores Ctrl-C, and so would what tests start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from hypothesis import settings

@@ -187,6 +187,8 @@ def test_the_metadata_of_a_gguf_is_a_configuration():
     assert (c.vocab, c.width, c.heads, c.kv_heads, c.d, c.tied, c.eps) == (40, 64, 2, 1, 32, True, 1e-5)
     np.testing.assert_allclose(c.ropes[0].speeds, 5e5**(-np.arange(16) / 16) / divisors.numpy(), rtol=1e-6)
     with pytest.raises(OptionError, match='expert_count'): as_config(METADATA | {'llama.expert_count': 8}, have.get)
+    for ignore in 'expert_count', ['expert_*']:
+        assert as_config(METADATA | {'llama.expert_count': 8}, have.get, ignore) == as_config(METADATA, have.get)
 
 def test_rows_in_pairs_come_back(tmp_path):
     "Rows of queries and keys as llama.cpp orders them for llama: first and second half interleaved."
@@ -361,3 +363,30 @@ def tiny_names():
         f'mlp.{n}_proj.weight': f'blk.{{}}.ffn_{n}.weight' for n in ('gate', 'up', 'down')} | {
         'input_layernorm.weight': 'blk.{}.attn_norm.weight',
         'post_attention_layernorm.weight': 'blk.{}.ffn_norm.weight'}
+
+
+def test_a_reading_that_broke_off_leaves_nothing(tmp_path, monkeypatch):
+    "The first layer has the words already, the second not: both forget them."
+    model = fl.llm.load(folder(tmp_path/'m', LLAMA))
+    cache, want = model.cache(), model.cache()
+    for c in (cache, want): model([1, 2, 3], cache=c)
+    def stop(*a, **kw): raise KeyboardInterrupt
+    for words in ([4, 5], [4]):
+        for fast in (None, False):
+            model.fast = fast
+            with monkeypatch.context() as m, pytest.raises(KeyboardInterrupt):
+                m.setattr(type(model.blocks[1].feed), 'forward', stop)
+                model.fast = False
+                model(words, cache=cache)
+            assert len(cache) == 3
+            copy = model.cache()
+            model([1, 2, 3], cache=copy)
+            np.testing.assert_array_equal(model([7], cache=cache).numpy(), model([7], cache=copy).numpy())
+            cache.truncate(3)
+
+
+def test_layers_are_counted_from_the_end_too(tmp_path):
+    model = fl.llm.load(folder(tmp_path/'m', LLAMA))
+    np.testing.assert_array_equal(model.attention([1, 2, 3], -1).numpy(), model.attention([1, 2, 3], 1).numpy())
+    for layer in (2, -3, 1.5, None):
+        with pytest.raises(OptionError, match='no layer'): model.attention([1, 2], layer)

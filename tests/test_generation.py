@@ -222,6 +222,27 @@ def test_a_reading_that_broke_off():
 
 # ---- seeds
 
+def test_two_answers_in_one_context_do_not_mix(tmp_path):
+    "Each reads again what the other has put in its place."
+    model = fl.llm.load(folder(tmp_path/'m', LLAMA))
+    prompts = [1, 2, 3], [9, 8]
+    for draft in (None, model):
+        apart = [generate(model, p, max_new=6, draft=draft) for p in prompts]
+        want = [[step.id for step in answer] for answer in apart]
+        context = Context(model)
+        a, b = [generate(model, p, max_new=6, context=context, draft=draft) for p in prompts]
+        got = [(x.id, y.id) for x, y in zip(a, b)]
+        assert [[x for x, _ in got], [y for _, y in got]] == want
+
+
+def test_a_draft_and_a_used_context_and_one_token(tmp_path):
+    model = fl.llm.load(folder(tmp_path/'m', LLAMA))
+    want = [step.id for step in generate(model, [5], max_new=6)]
+    context = Context(model)
+    for _ in generate(model, [1, 2, 3], max_new=4, context=context): pass
+    assert [step.id for step in generate(model, [5], max_new=6, context=context, draft=model)] == want
+
+
 def test_an_answer_depends_on_its_seed_alone():
     model, options = Says(noisy(4)), dict(temperature=1., top_p=.95, max_new=12)
     alone = [generate(model, [1, s], seed=s, **options) for s in range(4)]

@@ -290,6 +290,21 @@ def test_gguf_that_is_refused():
         with pytest.raises(FileError, match=name): from_gguf(metadata(**more))
 
 
+@pytest.mark.parametrize('kind', ['llama', 't5', 'gemma4', 'bert'])
+@pytest.mark.parametrize('name, value', [('bos_token_id', 9999), ('eos_token_id', -1), ('unknown_token_id', 10**10),
+                                         ('tokens', None), ('tokens', 3), ('token_type', [1]), ('merges', None)])
+def test_a_damaged_vocabulary_of_any_kind_is_refused(kind, name, value):
+    if name == 'merges' and kind != 'gemma4': return
+    with pytest.raises(FileError): from_gguf(metadata(**{'merges': [], 'model': kind, name: value}))
+
+
+@pytest.mark.parametrize('number', [-1, 10**10, True, 1., 3])
+def test_a_piece_has_a_number_of_its_own(number, tmp_path):
+    said = as_json()
+    said['model']['vocab'][PIECES[-1]] = number
+    with pytest.raises(FileError, match='is the number of the token|have one number'): from_json(tmp_path, said)
+
+
 def test_damaged_models(tmp_path):
     "Cut off, changed, of another kind: read as a vocabulary or refused, never a crash."
     good, path, r = model_bytes(), tmp_path/'t.model', random.Random(0)

@@ -1,5 +1,6 @@
 """Chapter 43: weights whose rows lie side by side, and the word that is written with them."""
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from fucinalib import kernels, quant
 from fucinalib.formats import formats
 from fucinalib.kernels import table
 from fucinalib.llm import quick as stepping
-from fucinalib.llm.step import PlainStep
+from fucinalib.llm.step import Looked, PlainStep
 from fucinalib.llm.decoder import Config, Model, Rope, tensors_of
 from fucinalib.ops.blocks import BlockTensor
 
@@ -359,6 +360,39 @@ def test_a_kept_layout_is_the_layout(tmp_path, monkeypatch):
         if file.is_file(): os.truncate(file, 1000)
     again = stepping.Quick(model, source)
     assert np.array_equal(again.plan.codes, made.plan.codes) and again.plan.codes.flags.writeable
+
+
+@pytest.mark.skipif('decode_word' not in kernels.discovery.active(), reason='kernels are not compiled here')
+def test_a_model_that_changed_leaves_no_layout_behind(tmp_path, monkeypatch):
+    "The next one to load the file would take its weights for the file's; nor does it take those of the file itself."
+    monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path / 'cache'))
+    def loaded():
+        model = decoder()
+        model.source = tmp_path / 'model.gguf'
+        model.source.write_bytes(b'weights')
+        os.utime(model.source, ns=(1, 1))
+        model.loaded = Looked(model)
+        return model
+    def said(model): return model([3], cache=model.cache(), last=True).numpy()
+    def bent(model):
+        model.norm.weight = fl.Tensor(model.norm.weight.data * 2, model.norm.weight.tags)
+        return said(model)
+    other = bent(loaded())
+    assert not list((tmp_path / 'cache').rglob('model*'))
+    first = said(loaded())
+    assert list((tmp_path / 'cache').rglob('model*')) and np.array_equal(said(loaded()), first)
+    assert np.array_equal(bent(loaded()), other) and np.abs(other - first).max() > 1e-3
+
+
+def test_two_threads_at_one_model():
+    model = decoder()
+    def text(first):
+        cache, found = model.cache(), []
+        for i in range(12): found.append(model([(first + i) % 20], cache=cache, last=True).numpy())
+        return np.stack(found)
+    alone = [text(i) for i in range(4)]
+    with ThreadPoolExecutor(4) as pool: together = list(pool.map(text, range(4)))
+    for a, b in zip(alone, together): np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.slow

@@ -321,6 +321,31 @@ def test_what_is_not_known_is_refused_by_name(name, tmp_path):
     with pytest.raises(fl.FileError, match=said): fl.text.Tokenizer.load(tmp_path)
 
 
+def first(value):
+    "The first learned token's number becomes another."
+    return lambda said: said['model']['vocab'].update({next(reversed(said['model']['vocab'])): value})
+
+def added(value): return lambda said: said['added_tokens'][0].update(id=value)
+
+@pytest.mark.parametrize('change', [first(10**10), first(-1), first(True), first(1.), first('5'), first(40),
+                                    first(1 << 24), added(10**10), added(-1), added(False), added(40)])
+def test_a_token_has_a_number_of_its_own(change, tmp_path):
+    said = json.loads(bytelevel.to_json(trained()))
+    change(said)
+    (tmp_path/'tokenizer.json').write_text(json.dumps(said))
+    with pytest.raises(fl.FileError, match='is the number of the token|have one number'):
+        fl.text.Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize('rows, said', [
+    ('YQ== 0\nYg== 10000000000', 'is the number of'), ('YQ== 0\nYg== -1', 'is the number of'),
+    ('YQ== 0\nYg== 0', 'have one number'), ('YQ== 50256', 'have one number'), ('YQ== 0\nYQ== 1', 'twice'),
+    ('YQ== 0\nYg== ' + '9' * 5000, 'no .tiktoken file')])
+def test_a_rank_is_one_of_its_own(rows, said, tmp_path):
+    (tmp_path/'gpt2.tiktoken').write_text(rows)
+    with pytest.raises(fl.FileError, match=said): fl.text.Tokenizer.load(tmp_path/'gpt2.tiktoken')
+
+
 @pytest.mark.parametrize('name, text', [('tokenizer.json', '{'), ('tokenizer.json', '[1]'), ('tokenizer.json',
                                                                                              '{}'), ('x.txt', ''),
                                         ('cl100k_base.tiktoken', '!!'), ('strange.tiktoken', 'YQ== 0')])
@@ -358,6 +383,21 @@ def test_the_metadata_of_a_gguf_file():
                                           ({'tokenizer.ggml.model': 'rwkv'}, 'rwkv')])
 def test_unknown_vocabularies_are_refused(change, said):
     with pytest.raises(fl.FileError, match=said): fl.text.from_gguf(metadata(trained()) | change)
+
+
+@pytest.mark.parametrize('change, said', [
+    (dict(tokens=None), 'ggml.tokens has 0 entries'), (dict(tokens=[]), 'ggml.tokens'), (dict(tokens=3), 'damaged'),
+    (dict(merges=None), 'ggml.merges has 0 entries'), (dict(merges=[5]), 'damaged'), (dict(merges=['zz qq']), 'merge'),
+    (dict(token_type=[1]), 'ggml.token_type has 1 entries'), (dict(tokens=[1] * 700), 'damaged'),
+    (dict(unknown_token_id=700), 'the token unknown is number 700 of 518'), (dict(unknown_token_id=-1), 'unknown'),
+    (dict(bos_token_id=700), 'the token bos'), (dict(eos_token_id=-1), 'the token eos'),
+    (dict(eos_token_id=4294967295), 'the token eos'), (dict(eos_token_id=True), 'the token eos'),
+    (dict(bos_token_id='<s>'), 'the token bos')])
+def test_a_damaged_vocabulary_is_refused(change, said):
+    whole = metadata(trained()) | {f'tokenizer.ggml.{name}': v for name, v in change.items()}
+    with pytest.raises(fl.FileError, match=said): fl.text.from_gguf(whole)
+    whole = {name: v for name, v in whole.items() if v is not None}
+    with pytest.raises(fl.FileError, match=said): fl.text.from_gguf(whole)
 
 
 @pytest.mark.parametrize('call, kind', [

@@ -11,6 +11,7 @@ __all__ = ['Chat', 'Turn', 'ContextFull', 'encode_chat', 'prompt_ids', 'end_toke
 
 # What templates call the switch of thinking; each reads the one it knows.
 THINK = 'enable_thinking', 'thinking'
+ROLES = 'system', 'user', 'assistant', 'tool'
 
 
 class ContextFull(OptionError): "A conversation that is longer than what the model can see."
@@ -37,27 +38,38 @@ def _texts(value):
     "Every text in a message."
     if isinstance(value, str): yield value
     elif isinstance(value, dict):
-        for v in value.values(): yield from _texts(v)
+        for k, v in value.items(): yield from (str(k), *_texts(v))
     elif isinstance(value, (list, tuple)):
         for v in value: yield from _texts(v)
 
 
 def _changed(value, change):
     if isinstance(value, str): return change(value)
-    if isinstance(value, dict): return {k: _changed(v, change) for k, v in value.items()}
+    if isinstance(value, dict): return {change(str(k)): _changed(v, change) for k, v in value.items()}
     return [_changed(v, change) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def check_roles(messages, special, pattern):
+    "A role is a plain name: a template writes it beside its own marks, where it could end a turn and begin another."
+    marks = {c for text in special for c in text if not c.isalnum()} - {*' _-.:='}
+    for role in (m['role'] for m in messages):
+        if isinstance(role, str) and role in ROLES: continue
+        if not isinstance(role, str) or not role.isprintable() or marks & {*role} or pattern.search(role):
+            raise fault(TemplateError, f'{brief(role)} is no role: a role is a name, without marks of turns',
+                        help=f'most templates know {" ".join(ROLES)}')
 
 
 def disarm(messages, special):
     "(messages whose special tokens have a mark inside, the mark); (messages, None) if there are none."
     import regex
     pattern = regex.compile('|'.join(map(regex.escape, sorted(special, key=len, reverse=True))) or r'(?!)')
+    check_roles(messages, special, pattern)
     said = [t for m in messages if m['role'] != 'assistant' for t in _texts(m)]
     if not any(map(pattern.search, said)): return messages, None
     used = set(''.join(t for m in messages for t in _texts(m)))
     mark = next(chr(c) for c in range(0xE000, 0xF900) if chr(c) not in used)
     split = lambda text: pattern.sub(lambda m: m[0][0] + mark + m[0][1:], text)
-    return [m if m['role'] == 'assistant' else {k: v if k == 'role' else _changed(v, split) for k, v in m.items()}
+    return [m if m['role'] == 'assistant' else _changed({**m, 'role': ''}, split) | dict(role=m['role'])
             for m in messages], mark
 
 

@@ -8,7 +8,7 @@ __all__ = ['GATED', 'CHUNK', 'KINDS', 'SPARE', 'Rope', 'Sizes', 'Config', 'say_c
            'shares_by_hand', 'Attention', 'headed', 'looked', 'DecoderLayer', 'Turns', 'build_block', 'Model',
            'stream', 'turn', 'is_far', 'taken_up', 'read', 'stepper', 'speeds', 'logits', 'check_ids', 'forward',
            'hidden', 'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen', 'Cache', 'check_cache', 'truncate',
-           'cache']
+           'settle', 'cache']
 
 # %% ../../nbs/44_decoder.ipynb #e813373b
 from dataclasses import dataclass, fields
@@ -304,7 +304,8 @@ class Model(Module):
                  template=None,   # of chats, likewise
                 ):
         c = self.config = config
-        self._tokenizer, self.template, self.turns, self.fast = tokenizer, template, Turns(), None
+        self._tokenizer, self.template, self.turns = tokenizer, template, Turns()
+        self.fast = self.loaded = None      # a quick step; what a file said
         self.embed, self.places = tensors['embed'], tensors.get('places')
         self.blocks = [build_block(c, i, tensors) for i in range(c.layers)]
         self.norm = Norm(tensors['norm'], tensors.get('norm_bias'), c.eps)
@@ -421,6 +422,7 @@ def forward(self,
     a = check_ids(ids, self.config, *(() if cache is None else (len(cache), cache.capacity)))
     if cache is not None and a.ndim > 1:
         raise fault(OptionError, 'a cache holds one text', help='a cache and a call for each')
+    if cache is not None: cache.settle()
     if a.shape == (1,) and (step := self.stepping(cache)):
         y = wrap(step(self, int(a[0]), cache), ('vocab',))
         return y if last else y.insert_axis('seq', 0)
@@ -442,6 +444,9 @@ Model.hidden = hidden
 def shares_of(self, ids, layer=0):
     "How much each word takes of each, in one layer: 'head seq key'."
     a = check_ids(ids, self.config)
+    if not is_whole(layer) or not -len(self.blocks) <= layer < len(self.blocks):
+        raise fault(OptionError, f'no layer {shown(layer)}', help=f'0 to {len(self.blocks) - 1}')
+    layer %= len(self.blocks)
     n, x, block = a.shape[-1], self.hidden(a)[layer], self.blocks[layer]
     look = block.attention
     y = x if block.norm1 is None else block.norm1(x)
@@ -552,7 +557,11 @@ def truncate(self, n):
     del self.ids[n:]
     for l in self.layers: l.start, l.end = min(l.start, n), n
 
-Cache.truncate = truncate
+def settle(self):
+    "Let go of what a reading that was interrupted left in some layers."
+    for l in self.layers: l.end = len(self)
+
+Cache.truncate, Cache.settle = truncate, settle
 
 # %% ../../nbs/44_decoder.ipynb #f5763616
 def cache(self, capacity=None, dtype='f32'):

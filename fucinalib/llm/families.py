@@ -308,6 +308,7 @@ ROPE_KEPT = dict(divided='divisors', linear='factor', yarn=_SPREAD,
 # %% ../../nbs/44a_families.ipynb #7ca70e3d
 def as_config(metadata,  # of a GGUF: name -> value
               tensors,   # function: name -> tensor, or None where there is no such tensor
+              ignore=(), # entries that may be there and change nothing
              ):
     "What a config.json would say."
     arch = metadata.get('general.architecture')
@@ -320,7 +321,8 @@ def as_config(metadata,  # of a GGUF: name -> value
     d = found['head_dim'] or found['hidden_size'] // found['num_attention_heads']
     if family != 'gpt2': found['rope_parameters'] = rope_in_metadata(m, d, tensors)
     found |= HABITS.get(family, lambda *_: {})(found, d, m, tensors)
-    refuse_unread(m, GGUF_IDLE, 'the metadata')
+    idle = [ignore] if isinstance(ignore, str) else ignore
+    refuse_unread(m, [*GGUF_IDLE, *idle], 'the metadata')
     return {k: v for k, v in found.items() if v is not None}
 
 GGUF_IDLE = 'attention.value_length', 'attention.*_swa', 'rope.dimension_count', 'tensor_data_layout'

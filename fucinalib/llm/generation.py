@@ -40,7 +40,8 @@ class Context:
     def __len__(self): return len(self.ids)
     def clear(self):
         "Forget all."
-        self.cache, self.ids, self.reused, self.size = self.model.cache(*self.made), [], 0, 0
+        self.owner, self.cache = None, self.model.cache(*self.made)
+        self.ids, self.reused, self.size = [], 0, 0
 
 # %% ../../nbs/45_generation.ipynb #914383d7
 def feed(self, ids, last=False):
@@ -71,7 +72,7 @@ def common(a, b):
 # %% ../../nbs/45_generation.ipynb #bc66fae6
 def read(self, ids):
     "Logits after a text. What the cache has of it is not read again."
-    whole = len(self.cache) == len(self.ids)
+    self.owner, whole = None, len(self.cache) == len(self.ids)
     if not whole or not self.cut(min(common(self.ids, ids), len(ids) - 1)): self.clear()
     self.reused = len(self.ids)
     for i in range(self.reused, len(ids), self.chunk): row = self.feed(ids[i:i + self.chunk], last=True)
@@ -118,10 +119,10 @@ def logprobs(row, ids):
 def one_by_one(context, made):
     "(token, logits it was chosen by), again and again. The caller appends each to the text."
     text, sampler = made.prompt, made.sampler
-    row = context.read(text)
     while True:
+        row = context.feed(text[-1:], last=True) if context.owner is made else context.read(text)
+        context.owner = made        # another answer may read there meanwhile
         yield sampler.pick(row, len(text)), row
-        row = context.feed(text[-1:], last=True)
 
 # %% ../../nbs/45_generation.ipynb #75d800db
 class Generation:
@@ -289,8 +290,9 @@ Sampler.copy = copy
 def with_draft(target, made, model, propose):
     "(token, logits it was chosen by) like `one_by_one`, several for one reading of the target."
     text, sampler, draft = made.prompt, made.sampler, Context(model)
-    if len(text) > 1: target.read(text[:-1])
     while True:
+        if target.owner is not made: target.read(text[:-1]) if len(text) > 1 else target.clear()
+        target.owner = made
         n = min(propose, made.most - len(made.ids) - 1)
         found = guesses(draft, sampler, text, n, made.ends)
         rows = target.feed([text[-1], *[x for x, _ in found]])

@@ -9,6 +9,7 @@ from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
 from .hub import find, there
+from .step import Looked
 from .templates import source_of
 
 __all__ = ['load', 'fill']
@@ -48,11 +49,11 @@ def _from_folder(path, ignore, *how):
 def _from_gguf(path, ignore, *how):
     file = GGUF(path)
     def tensor(name): return file[name] if name in file.tensors else None
-    config = read_config(as_config(file.metadata, tensor), ignore)
+    config = read_config(as_config(file.metadata, tensor, ignore), ignore)
     tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__, *how)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
-    model.source = path
+    model.source, model.loaded = path, Looked(model)
     return model
 
 

@@ -3,6 +3,7 @@
 `fl.llm.decoder` is what all of this means, in operations of the library; a test compares the two. What a family's
 configuration asks for and this file cannot do is named by `hindrance`; such a model takes its words as
 `fl.llm.step` does."""
+import threading
 from hashlib import sha256
 from pathlib import Path
 import numpy as np
@@ -35,7 +36,7 @@ def hindrance(model):
 def quick(model):
     "A model's Quick, or None where the kernel is missing or the model is another one than it takes."
     if 'decode_word' not in discovery.active() or hindrance(model): return None
-    return Quick(model, getattr(model, 'source', None))
+    return Quick(model, model.source if model.loaded is not None and model.loaded.holds() else None)
 
 
 def maps_in(model):
@@ -98,7 +99,6 @@ def layout_of(model, source):
     "The plan from its file beside the user's caches, made and kept if it is not there."
     if source is None: return arranged(model)
     source = Path(source)
-    if source.is_dir(): source = max(source.glob('*.safetensors'), key=lambda p: p.stat().st_mtime_ns, default=source)
     path = cache_folder() / f'{source.stem}-{sha256(str(source.resolve()).encode()).hexdigest()[:12]}'
     found = mapped(path, source)
     names = {'codes', 'scales', 'parts', 'own', 'last'}
@@ -161,6 +161,8 @@ def head_by_head(z, o, floats, heads, kv, d, eps, turns, pairs):
     if o[7] >= 0: with_turns(z[:n], turns[o[7]], pairs)
 
 
+ONE = threading.Lock()      # a word at a time: it takes all threads, and memory that is kept
+
 class Quick:
     "model(ids, cache=cache, last=True) for one id, in one call."
 
@@ -192,6 +194,9 @@ class Quick:
 
     def __call__(self, model, word, cache):
         "The logits behind the next word, which joins the cache."
+        with ONE: return self.say(model, word, cache)
+
+    def say(self, model, word, cache):
         c, p, n, layers = model.config, self.plan, len(cache) + 1, cache.layers
         for layer, o in zip(layers, self.own):
             layer.make_room(1)

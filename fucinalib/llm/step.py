@@ -11,19 +11,20 @@ from ..hooks import watching
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
 from ..tensor import Tensor
-from .quick import maps_in, quick, row_of
+from .quick import quick, row_of
 
 __all__ = ['PlainStep', 'stepping']
 
 
 def stepping(model, cache):
     """The Quick or PlainStep of a model, or None where the readable path has to be taken: somebody watches or learns,
-    or a map is another layer than it was made as."""
+    or a part is of another kind than chapter 44 makes."""
     if cache is None or cache.dtype != 'f32' or model.fast is False or watching: return None
     if model.fast is None or not model.fast.looked.holds():
-        if any(type(m) is not type(model.head) for m in maps_in(model)): return None
-        model.fast = quick(model) or PlainStep(model)
-        model.fast.looked = Looked(model)
+        if any(type(m).__module__ != __name__.replace('step', 'decoder') for m in model.modules()): return None
+        fast = quick(model) or PlainStep(model)
+        fast.looked = Looked(model)
+        model.fast = fast
     return None if is_grad_enabled() and model.fast.looked.learns() else model.fast
 
 

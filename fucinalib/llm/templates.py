@@ -4,10 +4,10 @@ A template is a program by a stranger. It sees plain data, changes nothing, and 
 much text, no more. It gets what the library `transformers` gives it, since templates are written for that.
 """
 import json, re
-from collections.abc import Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from datetime import datetime
 from functools import lru_cache, wraps
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from ..errors import FileError, FucinaError, brief, did_you_mean, fault
 
@@ -62,35 +62,127 @@ def _read(file, most=LONGEST * 4):
 # ---- the sandbox
 class Budget:
     "What a rendering may still use."
-    def __init__(self): self.steps, self.made = STEPS, MADE
+    def __init__(self): self.steps, self.made, self.weights = STEPS, MADE, {}
 
     def step(self, n=1):
         self.steps -= n
         if self.steps < 0: raise TooMuch(f'it takes more than {STEPS:,} steps')
+
+    def make(self, n):
+        self.made -= n
+        if self.made < 0: raise TooMuch(f'it makes more than {MADE:,} characters')
 
     def size(self, value):
         "A value whose size is counted."
         if isinstance(value, (str, bytes)): most = TEXT
         elif isinstance(value, (list, tuple, dict)): most = STEPS
         else: return value
-        self.made -= len(value)
-        if len(value) > most: raise TooMuch(f'it makes a text or list longer than {most:,}')
-        if self.made < 0: raise TooMuch(f'it makes more than {MADE:,} characters')
+        if len(value) > most: raise longer(most)
+        self.make(len(value))
+        self.weigh(value)
         return value
 
+    def weigh(self, value):
+        "About how many characters a value has when it is written out, however often a list stands in it."
+        if isinstance(value, (str, bytes)): return len(value) + 2
+        if isinstance(value, int): return value.bit_length() // 3 + 1
+        if not isinstance(value, WRITTEN): return 8
+        if id(value) in self.weights: return self.weights[id(value)][0]
+        inside = chain.from_iterable(value.items()) if isinstance(value, dict) else \
+            chain.from_iterable(value) if isinstance(value, ItemsView) else value
+        weight = 2
+        self.make(8 + len(value))
+        for v in inside:
+            weight += 2 + self.weigh(v)
+            if weight > 2 * TEXT: raise longer(TEXT)
+        if weight > 64: self.weights[id(value)] = weight, value      # with the value, so that its id stays its own
+        return weight
 
+    def weigh_all(self, args, kw):
+        if sum(map(self.weigh, chain(args, kw.values()))) > 2 * TEXT: raise longer(TEXT)
+
+
+WHOLE = 'do_join', 'sync_do_join', 'do_sum', 'sync_do_sum'      # filters that take all that an iterator gives
+WRITTEN = list, tuple, dict, set, frozenset, KeysView, ValuesView, ItemsView
 WIDE = re.compile(r'[*\d]{6,}')      # in a format: a width that no conversation needs
+longer = lambda most: TooMuch(f'it makes a text or list longer than {most:,}')
+plain = lambda text: text.decode('latin-1') if isinstance(text, bytes) else text
+
 
 def forecast(fn, args, kw):
     "Refuse a call whose result would be huge, before it is made."
-    name = getattr(fn, '__name__', '').removeprefix('do_')
-    given = [getattr(fn, '__self__', None), *args, *kw.values()]
+    name = getattr(fn, '__name__', '').removeprefix('do_').removeprefix('sync_do_')
+    given = [plain(a) for a in (getattr(fn, '__self__', None), *args, *kw.values())]
     if any(isinstance(a, int) and abs(a) > TEXT for a in given): raise TooMuch('it asks for a huge number of something')
     texts = [a for a in given if isinstance(a, str)]
     many = max((len(a) for a in given if isinstance(a, (list, tuple, str))), default=0)
-    if name in ('replace', 'join', 'translate', 'sync_do_join') and many * max(map(len, texts[:3]), default=0) > MADE:
+    if name == 'join' and many * max(map(len, texts[:3]), default=0) > MADE:
         raise TooMuch('it repeats a long text too often')
-    if name == 'format' and texts and WIDE.search(texts[0]): raise TooMuch('it asks for a huge width')
+    if name in ('format', 'format_map') and texts and WIDE.search(texts[0]): raise TooMuch('it asks for a huge width')
+    if name in LENGTHS and LENGTHS[name](*_as_asked(given[:1 + len(args)]), **kw) > TEXT: raise longer(TEXT)
+
+
+def _as_asked(given):
+    "A method's own text and the arguments; of a filter the arguments, without what jinja2 puts in front."
+    if given[0] is not None: return given
+    return given[2:] if type(given[1]).__name__ in ('Sandbox', 'EvalContext') else given[1:]
+
+
+# How many characters or entries a call makes, at most: it is asked as the call is.
+def _expandtabs(s, tabsize=8): return len(s) + s.count('\t') * tabsize
+
+def _indent(s, width=4, first=False, blank=False):
+    if not isinstance(s, str): return 0
+    return len(s) + (1 + len(s.splitlines())) * (len(width) if isinstance(width, str) else width)
+
+def _wordwrap(s, width=79, break_long_words=True, wrapstring=None, break_on_hyphens=True):
+    "A long line is cut by copying its rest, over and over."
+    if not isinstance(s, str) or width < 1: return 0
+    lines = s.splitlines()
+    longest = max(map(len, lines), default=0)
+    return max(len(s) + (len(lines) + 2 * len(s) // width) * len(wrapstring or '.'), longest * longest // width >> 6)
+
+def _tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+    lines, depth = _lines(value, {})
+    width = len(indent) if isinstance(indent, str) else max(indent or 0, 0)
+    return depth * width + lines * max([2, *map(len, separators or ())])
+
+def _lines(value, seen):
+    "(lines of a value as JSON, the sum of how deep they stand)"
+    if not isinstance(value, (list, tuple, dict)): return 0, 0
+    if id(value) not in seen:
+        found = [_lines(v, seen) for v in (value.values() if isinstance(value, dict) else value)]
+        lines = sum(n + 1 for n, _ in found)
+        seen[id(value)] = lines + 1, sum(d for _, d in found) + lines
+    return seen[id(value)]
+
+def _translate(s, table, delete=None):
+    return len(s) * max((len(v) for v in table.values() if isinstance(v, str)), default=1) if isinstance(table, dict) \
+        else len(s)
+
+def _replace(s, old, new, count=None):
+    s, old, new = map(str, (s, old, new))
+    return len(s) + s.count(old) * max(len(new) - len(old), 0)
+
+def _format(s, *args, **kw): return len(s) + max(s.count('{'), s.count('%')) * _longest([*args, *kw.values()]) // 16
+
+def _longest(values): return max((Budget().weigh(v) for v in values), default=0)
+
+def _urlize(value, trim_url_limit=None, nofollow=False, target=None, rel=None, extra_schemes=None):
+    each = 80 + len(target or '') + len(rel or '') + len(extra_schemes or ())
+    return len(value) + len(value.split()) * each if isinstance(value, str) else 0
+
+def _sum(iterable, attribute=None, start=0):
+    return len(iterable) * Budget().weigh(iterable) // 16 if isinstance(start, (list, tuple)) else 0
+
+def _batch(value, linecount, fill_with=None): return linecount * (TEXT // STEPS)
+
+def _round(value, precision=0, method='common'): return 0 if abs(precision) < 4096 else TEXT + 1
+
+
+LENGTHS = dict(expandtabs=_expandtabs, indent=_indent, wordwrap=_wordwrap, tojson=_tojson, translate=_translate,
+               replace=_replace, format=_format, format_map=_format, urlize=_urlize, sum=_sum, batch=_batch,
+               slice=_batch, round=_round)
 
 
 @lru_cache(1)
@@ -103,7 +195,7 @@ def environment():
     budget = ContextVar('budget', default=Budget())
 
     class Counted(NodeTransformer):
-        "Every loop says how long it is before it begins, and `~` is an operation like `+`."
+        "Loops and lists say how long they are, a loop before it begins; `~` is an operation like `+`."
         def visit_For(self, node):
             self.generic_visit(node)
             node.iter = nodes.Filter(node.iter, 'counted', [], [], None, None, lineno=node.lineno)
@@ -111,6 +203,11 @@ def environment():
         def visit_Concat(self, node):
             self.generic_visit(node)
             return nodes.Filter(nodes.List(node.nodes), 'joined', [], [], None, None, lineno=node.lineno)
+        def visit_List(self, node):
+            self.generic_visit(node)
+            if getattr(node, 'ctx', 'load') != 'load': return node
+            return nodes.Filter(node, 'sized', [], [], None, None, lineno=node.lineno)
+        visit_Tuple = visit_Dict = visit_List
 
     class Sandbox(sandbox.ImmutableSandboxedEnvironment):
         intercepted_binops = frozenset({'+', '*', '**', '%'})
@@ -129,13 +226,13 @@ def environment():
         def call_binop(self, context, operator, a, b):
             if operator == '*':
                 for many, n in ((a, b), (b, a)):
-                    if isinstance(many, (str, list, tuple)) and isinstance(n, int) and len(many) * n > TEXT:
-                        raise TooMuch(f'it makes a text or list longer than {TEXT:,}')
+                    if isinstance(many, (str, bytes, list, tuple)) and isinstance(n, int) and len(many) * n > TEXT:
+                        raise longer(TEXT)
             if operator in ('*', '**') and all(isinstance(v, int) for v in (a, b)):
                 bits = abs(a).bit_length() * abs(b) if operator == '**' else a.bit_length() + b.bit_length()
                 if bits > 4096: raise TooMuch('it makes a huge number')
-            if operator == '%' and isinstance(a, str):
-                forecast(str.format, [a, *(b if isinstance(b, tuple) else [b])], {})
+            if operator == '%' and isinstance(a, (str, bytes)):
+                forecast(str.format, [plain(a), *(b if isinstance(b, tuple) else [b])], {})
             budget.get().step()
             return budget.get().size(super().call_binop(context, operator, a, b))
 
@@ -143,17 +240,23 @@ def environment():
             "The methods format and format_map of a text."
             if (made := super().wrap_str_format(value)) is None: return None
             if WIDE.search(value.__self__): raise TooMuch('it asks for a huge width')
-            return made
+            def formatted(*args, **kw):
+                if _format(value.__self__, *args, **kw) > TEXT: raise longer(TEXT)
+                return made(*args, **kw)
+            return formatted
 
         def call(self, context, fn, /, *args, **kw):
             budget.get().step(CALL)
-            forecast(fn, args, kw)
+            given = {k: v for k, v in kw.items() if k not in ('_loop_vars', '_block_vars')}      # jinja2's own
+            budget.get().weigh_all(args, given)
+            forecast(fn, args, given)
             return budget.get().size(super().call(context, fn, *args, **kw))
 
     def counted(values):
         if not hasattr(values, '__len__') and hasattr(values, '__iter__'):
             values = list(islice(values, budget.get().steps + 1))
         budget.get().step(len(values) + 1 if hasattr(values, '__len__') else 1)
+        budget.get().weigh(values)
         return values
 
     def joined(values):
@@ -165,6 +268,8 @@ def environment():
         @wraps(filter)
         def call(*args, **kw):
             budget.get().step(CALL)
+            if filter.__name__ in WHOLE: args = [counted(a) if isinstance(a, Iterator) else a for a in args]
+            budget.get().weigh_all(args, kw)
             forecast(filter, args, kw)
             return budget.get().size(filter(*args, **kw))
         return call
@@ -184,6 +289,7 @@ def environment():
         def __init__(*args, **kw):      # one of its variables may be called self
             for name in dict(*args[1:], **kw): named(name)
             utils.Namespace.__init__(*args, **kw)
+        def __repr__(self): return '<Namespace>'      # what is in it may be without end
         def __setitem__(self, name, value):
             named(name)
             utils.Namespace.__setitem__(self, name, value)
@@ -198,12 +304,16 @@ def environment():
 
     def raise_exception(message): raise Wrong(message)
 
+    def strftime_now(form):
+        if len(form) > 1000: raise TooMuch('it writes the date at length')      # each %999d is as wide as it says
+        return datetime.now().strftime(form)
+
     env = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, ext.loopcontrols])
     env.filters.update(tojson=tojson)
     env.filters = {name: bounded(fn) for name, fn in env.filters.items()}
-    env.filters.update(counted=counted, joined=joined)
-    env.globals.update(raise_exception=raise_exception, strftime_now=lambda form: datetime.now().strftime(form),
-                       namespace=Namespace, dict=Dict())
+    env.filters.update(counted=counted, joined=joined, sized=lambda value: budget.get().size(value))
+    env.globals.pop('lipsum')      # words at random, as many as one likes
+    env.globals.update(raise_exception=raise_exception, strftime_now=strftime_now, namespace=Namespace, dict=Dict())
     env.budget = budget
     return env
 

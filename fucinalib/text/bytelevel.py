@@ -4,16 +4,18 @@ Each gives the parts of a `Tokenizer`. A part that is not known is refused by na
 other tokens without a word."""
 import base64, binascii, json, unicodedata
 from itertools import chain
+from numbers import Integral
 from pathlib import Path
 from ..errors import FileError, brief, did_you_mean, fault
 from .bpe import BPE, from_letters, to_letters
 from .splits import KNOWN, PRE, Splitter, pre_tokenizer, refused
 
 __all__ = ['read_json', 'read_tiktoken', 'of_gguf', 'json_of', 'added_of', 'normal_of', 'beside', 'ends_of',
-           'is_marker', 'Forms', 'to_json']
+           'is_marker', 'Forms', 'to_json', 'check_numbers', 'check_parts', 'check_gguf']
 
 FORMS = 'NFC NFD NFKC NFKD'.split()
 SAVED = 'a tokenizer.json is the file that `tokenizers` saves'
+MOST = 1 << 21      # tokens: eight times the largest vocabulary there is
 
 
 def json_of(path):
@@ -25,6 +27,26 @@ def json_of(path):
     if not isinstance(said, dict) or not isinstance(said.get('model'), dict):
         raise fault(FileError, f'{Path(path).name} has no model', help=SAVED)
     return said
+
+
+def check_numbers(named):
+    "Each (token, number) has a number of its own, and none is so large that it takes all memory."
+    say, seen = 'the vocabulary is damaged: fetch it again', {}
+    for token, i in named:
+        if type(i) is not int or not 0 <= i < MOST:
+            raise fault(FileError, f'{brief(i)} is the number of the token {brief(token)}', help=say)
+        if (other := seen.setdefault(i, token)) != token:
+            raise fault(FileError, f'the tokens {brief(other)} and {brief(token)} have one number, {i}', help=say)
+
+
+def check_parts(parts):
+    "The ends of a text and the unknown are tokens that are there; gives the parts."
+    count = len(parts['tokens'])
+    for name, i in dict(bos=parts.get('bos'), eos=parts.get('eos'), unknown=parts['model'].unknown).items():
+        if i is not None and (not isinstance(i, Integral) or isinstance(i, bool) or not 0 <= i < count):
+            raise fault(FileError, f'the token {name} is number {brief(i)} of {count}',
+                        help='the file is damaged, or put together from two')
+    return parts
 
 
 def read_json(path):
@@ -46,6 +68,7 @@ def of_json(said):
     if not is_bytes: raise refused('a pre_tokenizer without ByteLevel')
     added = added_of(said)
     vocab = model['vocab']
+    check_numbers(chain(vocab.items(), (a[:2] for a in added)))
     tokens = [b''] * (1 + max(chain(vocab.values(), (a[1] for a in added)), default=-1))
     own = {a[1] for a in added}
     for token, i in vocab.items(): tokens[i] = b'' if i in own else from_letters(token)
@@ -141,7 +164,7 @@ def read_tiktoken(path):
     "The parts of a .tiktoken file, which has ranks alone: cuts and special tokens go by its name."
     try: rows = [line.split() for line in path.read_bytes().splitlines() if line]
     except OSError as e: raise fault(FileError, f'{path}: {e.strerror}', help='name a file that is there') from None
-    try: ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in rows}
+    try: rows = [(base64.b64decode(token, validate=True), int(rank)) for token, rank in rows]
     except (ValueError, binascii.Error):
         raise fault(FileError, f'{path.name} is no .tiktoken file',
                     help='each of its lines is a token in base64 and a rank') from None
@@ -150,6 +173,10 @@ def read_tiktoken(path):
         raise fault(FileError, f'how {path.stem!r} cuts text is not known',
                     help=f'the file does not say it; known by name: {" ".join(KNOWN)}')
     patterns, special = KNOWN[name]
+    check_numbers(chain(rows, ((text.encode(), i) for text, i in special.items())))
+    ranks = dict(rows)
+    if len(ranks) < len(rows):
+        raise fault(FileError, f'{path.name} has a token twice', help='the vocabulary is damaged: fetch it again')
     return of_ranks(ranks, patterns, special)
 
 
@@ -176,6 +203,17 @@ def merges_of_ranks(ranks):
 KINDS = dict(normal=1, unknown=2, control=3, user=4, unused=5, byte=6)
 
 
+def check_gguf(said, *names):
+    "The lists of a vocabulary are there and of one length; merges have their own."
+    sizes = {name: 0 if (v := said.get(name)) is None else len(v) for name in ('tokens', 'token_type', *names)}
+    count = sizes['tokens']
+    if said.get('token_type') is None: del sizes['token_type']
+    if 'merges' in names and said.get('merges') is not None: del sizes['merges']
+    wrong = next((name for name, n in sizes.items() if n != count or not count or name == 'merges'), None)
+    if wrong: raise fault(FileError, f'tokenizer.ggml.{wrong} has {sizes[wrong]} entries for {count} tokens',
+                          help='the file is damaged, or its vocabulary was left out when it was written')
+
+
 def of_gguf(metadata):
     "The parts of a vocabulary of the kind `gpt2`."
     said = {name.removeprefix('tokenizer.ggml.'): v for name, v in metadata.items()}
@@ -184,6 +222,7 @@ def of_gguf(metadata):
         head = f'tokenizer.ggml.pre {pre!r} is not known' if pre else 'the file does not say how it cuts text'
         say = "fl.text.from_gguf({**metadata, 'tokenizer.ggml.pre': 'gpt-2'}) cuts as GPT-2 does"
         raise fault(FileError, head, help=f'{did_you_mean(pre, PRE, "known")}; {say}')
+    check_gguf(said, 'merges')
     patterns, whole = PRE[pre]
     written = list(said['tokens'])
     kinds = list(said.get('token_type') if said.get('token_type') is not None else [1] * len(written))
@@ -191,7 +230,8 @@ def of_gguf(metadata):
     tokens = [from_letters(t) if k not in (KINDS['control'], KINDS['user']) else b'' for t, k in zip(written, kinds)]
     pairs = (split_merge(m) for m in said['merges'])
     unknown = said.get('unknown_token_id')
-    if unknown is not None and kinds[unknown] == KINDS['control']: unknown = None     # text makes no special token
+    control = {i for i, k in enumerate(kinds) if k == KINDS['control']}
+    if unknown in control: unknown = None     # text makes no special token
     model = BPE(tokens, merges_of(pairs, vocab), whole, unknown)
     added = [(t, i, k == KINDS['control'] or is_marker(t), k == KINDS['control'])
              for i, (t, k) in enumerate(zip(written, kinds)) if k in (KINDS['control'], KINDS['user'])]

@@ -9,7 +9,8 @@ import re
 import numpy as np
 from ..errors import FileError, FucinaError, brief, fault
 from . import bytelevel
-from .bytelevel import KINDS, added_of, beside, ends_of, ends_of_gguf, is_marker, json_of, refused
+from .bytelevel import (KINDS, added_of, beside, check_gguf, check_numbers, check_parts, ends_of, ends_of_gguf,
+                        is_marker, json_of, refused)
 from .charsmap import Charsmap
 from .parts import decoder_of, normaliser_of, one_after_another, split_of
 from .pieces import Joins, SPACE, Unigram, WordPiece, pairs_of_scores
@@ -185,15 +186,6 @@ def kinds_of(said):
             for i, p in enumerate(said['tokens'])]
 
 
-def check_gguf(said, *names):
-    "The lists of a vocabulary are there and of one length."
-    count = len(said.get('tokens') or ())
-    for name in ('tokens', *names):
-        if not count or said.get(name) is None or len(said[name]) != count:
-            raise fault(FileError, f'tokenizer.ggml.{name} has {len(said.get(name) or ())} entries for {count} tokens',
-                        help='the file is damaged, or its vocabulary was left out when it was written')
-
-
 def from_gguf_scores(metadata):
     "The parts of a vocabulary of the kinds `llama` (joins by score) and `t5` (unigram)."
     said = said_in(metadata)
@@ -229,7 +221,7 @@ def with_right(added):
 def from_gguf_merges(metadata):
     "The parts of a vocabulary of the kind `gemma4`: SentencePiece's blanks and bytes, with merges in their order."
     said = said_in(metadata)
-    check_gguf(said)
+    check_gguf(said, 'merges')
     pieces, kinds = list(said['tokens']), kinds_of(said)
     known = {p: i for i, p in enumerate(pieces)}
     usable = [k in (KINDS['normal'], KINDS['user'], KINDS['unused']) for k in kinds]
@@ -273,7 +265,8 @@ def from_gguf_words(metadata):
 
 
 # ---- tokenizer.json
-MOST = 1 << 24      # pieces: sixty times the largest vocabulary there is
+# what Python says where a file is not what it should be
+DAMAGED = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, StopIteration
 
 def read_any_json(path):
     "The parts in a tokenizer.json of any kind."
@@ -281,9 +274,9 @@ def read_any_json(path):
     try:
         parts = bytelevel.of_json(said) if cuts_bytes(said.get('pre_tokenizer')) else pieces_json(said)
         try_out(parts)
-        return parts | ends_of(said, beside(path))
+        return check_parts(parts | ends_of(said, beside(path)))
     except FucinaError: raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, StopIteration) as e:
+    except DAMAGED as e:
         raise fault(FileError, f'{Path(path).name} is damaged: {type(e).__name__}, {brief(str(e))}',
                     help='fetch it again, or save it anew with `tokenizers`') from e
 
@@ -310,8 +303,7 @@ def pieces_json(said):
     vocab, added = model['vocab'], added_of(said)
     named = [(p, i) for i, (p, _) in enumerate(vocab)] if isinstance(vocab, list) else list(vocab.items())
     every = [*named, *(a[:2] for a in added)]
-    if wrong := next((i for _, i in every if not 0 <= i < MOST), None):
-        raise fault(FileError, f'{wrong} is the number of a piece', help='the vocabulary is damaged: fetch it again')
+    check_numbers(every)
     pieces = [''] * (1 + max((i for _, i in every), default=-1))
     for p, i in every: pieces[i] = p
     special = {a[1] for a in added if a[2]}

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import regex
 from ..arguments import as_whole
-from ..errors import (FileError, IndexOutOfBounds, OptionError, OptionTypeError, brief, did_you_mean, fault, named,
-                      some)
+from ..errors import (FileError, FucinaError, IndexOutOfBounds, OptionError, OptionTypeError, brief, did_you_mean,
+                      fault, named, some)
 from ..files import GGUF
 from . import bpe, bytelevel, sentencepiece, splits
 
@@ -242,7 +242,11 @@ def parts_of_gguf(metadata):
     kind = metadata.get('tokenizer.ggml.model')
     if kind not in GGUF_KINDS:
         raise fault(FileError, f'a tokenizer of the kind {kind!r} is not known', help=did_you_mean(kind, GGUF_KINDS))
-    return GGUF_KINDS[kind](metadata)
+    try: return bytelevel.check_parts(GGUF_KINDS[kind](metadata))
+    except FucinaError: raise
+    except sentencepiece.DAMAGED as e:
+        raise fault(FileError, f'the vocabulary is damaged: {type(e).__name__}, {brief(str(e))}',
+                    help='fetch the file again, or convert the model anew') from e
 
 
 # file ending -> path -> parts
