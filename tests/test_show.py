@@ -6,6 +6,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 import fucinalib as fl
 from fucinalib import Tensor, param, show
+from fucinalib.files.described import Described
+from fucinalib.files.gguf import Info
 
 rng = np.random.default_rng(0)
 KB = 10_000
@@ -259,7 +261,8 @@ DISPLAYS = {
     'Memory': lambda name: show.memory(Tensor([1.], 'd')),
     'Module': chain, 'History': training, 'Curve': lambda name: training(name).curve(), 'Live': alive,
     'Profile': measured, 'Timeline': timeline, 'Summary': lambda name: fl.summary(chain(name), 'row=2'),
-    'PackedWeight': lambda name: fl.ops.packed.PackedWeight(name, ('out', 'in'), (1, 1), [np.ones(1)])}
+    'PackedWeight': lambda name: fl.ops.packed.PackedWeight(name, ('out', 'in'), (1, 1), [np.ones(1)]),
+    'Described': lambda name: Described(name, {name: Info((2, 3), 'f32', 0, 24)}, {})}
 MORE = {'number': lambda name: of_op(name)(param(3.)), 'unanswered': unanswered}
 
 def test_every_class_with_html_is_listed():

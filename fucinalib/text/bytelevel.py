@@ -11,7 +11,7 @@ from .bpe import BPE, from_letters, to_letters
 from .splits import KNOWN, PRE, Splitter, pre_tokenizer, refused
 
 __all__ = ['read_json', 'read_tiktoken', 'of_gguf', 'json_of', 'added_of', 'normal_of', 'beside', 'ends_of',
-           'is_marker', 'Forms', 'to_json', 'check_numbers', 'check_parts', 'check_gguf']
+           'is_marker', 'Forms', 'to_json', 'check_numbers', 'check_ends', 'check_gguf']
 
 FORMS = 'NFC NFD NFKC NFKD'.split()
 SAVED = 'a tokenizer.json is the file that `tokenizers` saves'
@@ -39,7 +39,7 @@ def check_numbers(named):
             raise fault(FileError, f'the tokens {brief(other)} and {brief(token)} have one number, {i}', help=say)
 
 
-def check_parts(parts):
+def check_ends(parts):
     "The ends of a text and the unknown are tokens that are there; gives the parts."
     count = len(parts['tokens'])
     for name, i in dict(bos=parts.get('bos'), eos=parts.get('eos'), unknown=parts['model'].unknown).items():

@@ -9,7 +9,7 @@ import re
 import numpy as np
 from ..errors import FileError, FucinaError, brief, fault
 from . import bytelevel
-from .bytelevel import (KINDS, added_of, beside, check_gguf, check_numbers, check_parts, ends_of, ends_of_gguf,
+from .bytelevel import (KINDS, added_of, beside, check_gguf, check_numbers, check_ends, ends_of, ends_of_gguf,
                         is_marker, json_of, refused)
 from .charsmap import Charsmap
 from .parts import decoder_of, normaliser_of, one_after_another, split_of
@@ -274,7 +274,7 @@ def read_any_json(path):
     try:
         parts = bytelevel.of_json(said) if cuts_bytes(said.get('pre_tokenizer')) else pieces_json(said)
         try_out(parts)
-        return check_parts(parts | ends_of(said, beside(path)))
+        return check_ends(parts | ends_of(said, beside(path)))
     except FucinaError: raise
     except DAMAGED as e:
         raise fault(FileError, f'{Path(path).name} is damaged: {type(e).__name__}, {brief(str(e))}',

@@ -242,7 +242,7 @@ def parts_of_gguf(metadata):
     kind = metadata.get('tokenizer.ggml.model')
     if kind not in GGUF_KINDS:
         raise fault(FileError, f'a tokenizer of the kind {kind!r} is not known', help=did_you_mean(kind, GGUF_KINDS))
-    try: return bytelevel.check_parts(GGUF_KINDS[kind](metadata))
+    try: return bytelevel.check_ends(GGUF_KINDS[kind](metadata))
     except FucinaError: raise
     except sentencepiece.DAMAGED as e:
         raise fault(FileError, f'the vocabulary is damaged: {type(e).__name__}, {brief(str(e))}',
