@@ -104,7 +104,7 @@ def run(prompt, model, draft, threads, raw, as_json, stats, max_new, system, thi
     finally:
         if said and not as_json and not said[-1].endswith('\n'): say.write('\n')
     turn = talk.turn
-    if as_json: click.echo(json.dumps(as_record(''.join(said), turn, seconds, loaded, given), ensure_ascii=False))
+    if as_json: click.echo(json.dumps(as_record(''.join(said), turn, seconds, loaded), ensure_ascii=False))
     elif turn.finish == 'length' and say.listening():
         say.note(f'stopped after {turn.answer} tokens; -n lets it say more')
     if say.listening() and not as_json if stats is None else stats: say.note(speed_line(turn, seconds))
@@ -139,7 +139,7 @@ def continued(model, text, max_new, system, think, options):
     return Talk((step.text for step in made if step.text), turn)
 
 
-def as_record(text, turn, seconds, model, given):
+def as_record(text, turn, seconds, model):
     "What --json prints."
     rate = lambda r: round(r, 2) if r else None
     return dict(content=text, finish=turn.finish, model=getattr(model.config, 'family', None),

@@ -1,6 +1,6 @@
 """Byte pair encoding: pieces merged, and merges learned. Whole numbers throughout; chapter 40 says what they mean.
 
-A table of merges is two arrays: pairs as `left << 32 | right` at the slot that `slot_of` gives, -1 where a slot is
+A table of merges is two arrays: pairs as `left << 32 | right` at the slot that `hashed` gives, -1 where a slot is
 free, and beside them `rank << 32 | id of what the pair becomes`."""
 import heapq
 from collections import Counter, defaultdict

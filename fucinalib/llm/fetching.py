@@ -55,18 +55,15 @@ def writing(path):
 
 
 @contextmanager
-def one_writer(path, say=None):
+def one_writer(path):
     "Nobody else fetches to `path` meanwhile; whoever comes second waits."
     if fcntl is None:
         yield
         return
     with writing(path): file = open(path.with_name(path.name + '.lock'), 'w')
     with file:
-        try: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if say: say('another program fetches it; waiting')
-            try: fcntl.flock(file, fcntl.LOCK_EX)
-            except OSError: pass      # a file system without locks
+        try: fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError: pass      # a file system without locks
         yield
 
 

@@ -128,7 +128,7 @@ def one_by_one(context, made):
 class Generation:
     "An answer while it is made: an iterator of steps."
     finish = None       # 'stop' or 'length' when it is over
-    started = prompt_seconds = seconds = 0.
+    prompt_seconds = seconds = 0.
     def __init__(self, model, prompt, most, ends, stops, top, sampler):
         self.tokenizer, self.prompt, self.most, self.ends = model.tokenizer, prompt, most, ends
         self.stops, self.top, self.sampler = Stops(stops), top, sampler

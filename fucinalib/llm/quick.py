@@ -52,6 +52,12 @@ def row_of(w, i):
     return w.dtype.floats(np.ascontiguousarray(w.blocks[i])).reshape(-1)
 
 
+def scaled(c, y):
+    "Logits as the configuration wants them: times a number, kept below a cap."
+    if c.logit_scale != 1: y = y * np.float32(c.logit_scale)
+    return np.tanh(y / np.float32(c.logit_cap)) * np.float32(c.logit_cap) if c.logit_cap else y
+
+
 # the weights, repacked
 
 class Layout:
@@ -210,6 +216,4 @@ class Quick:
                *self.room(c, 1 if len(p.codes) < SMALL else kernels.get_num_threads()), self.scores, logits)
         for layer in layers: layer.end += 1
         cache.ids.append(word)
-        y = logits[:c.vocab]
-        if c.logit_scale != 1: y = y * np.float32(c.logit_scale)
-        return np.tanh(y / np.float32(c.logit_cap)) * np.float32(c.logit_cap) if c.logit_cap else y
+        return scaled(c, logits[:c.vocab])

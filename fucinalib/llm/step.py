@@ -11,7 +11,7 @@ from ..hooks import watching
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
 from ..tensor import Tensor
-from .quick import quick, row_of
+from .quick import quick, row_of, scaled
 
 __all__ = ['PlainStep', 'stepping']
 
@@ -21,7 +21,7 @@ def stepping(model, cache):
     or a part is of another kind than chapter 44 makes."""
     if cache is None or cache.dtype != 'f32' or model.fast is False or watching: return None
     if model.fast is None or not model.fast.looked.holds():
-        if any(type(m).__module__ != __name__.replace('step', 'decoder') for m in model.modules()): return None
+        if any(type(m).__module__ != f'{__package__}.decoder' for m in model.modules()): return None
         fast = quick(model) or PlainStep(model)
         fast.looked = Looked(model)
         model.fast = fast
@@ -109,9 +109,7 @@ class PlainStep:
         for i, layer in enumerate(self.layers):
             x = layer(x, model.speeds(c.ropes[i], n, cache.far), cache.layers[i])
         cache.ids.append(word)
-        y = self.head(self.norm(x))
-        if c.logit_scale != 1: y = y * np.float32(c.logit_scale)
-        return np.tanh(y / np.float32(c.logit_cap)) * np.float32(c.logit_cap) if c.logit_cap else y
+        return scaled(c, self.head(self.norm(x)))
 
 
 class Layer:
