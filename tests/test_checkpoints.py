@@ -452,12 +452,15 @@ def test_a_module_is_its_parameters_in_order(tmp_path):
     fl.train.load_params(tmp_path/'m.json', two)
     assert all(map(np.array_equal, one.parameters(), two.parameters()))
 
-def entry(**more): return json.dumps(dict(params=[dict(Rows=1, Cols=2, Data=[5, 6]), dict(Shape=[2], Data=[7, 8]) | more]))
+def entry(**more):
+    return json.dumps(dict(params=[dict(Rows=1, Cols=2, Data=[5, 6]), dict(Shape=[2], Data=[7, 8]) | more]))
 
 @pytest.mark.parametrize('text, said', [
-    (entry(Shape=[3], Data=[1, 2, 3]), r'array 1 has shape \(3,\)'), (entry(Shape=[1, 2]), r'array 1 has shape \(1, 2\)'),
+    (entry(Shape=[3], Data=[1, 2, 3]), r'array 1 has shape \(3,\)'),
+    (entry(Shape=[1, 2]), r'array 1 has shape \(1, 2\)'),
     ('{"params":[{"Rows":1,"Cols":2,"Data":[5,6]}]}', 'has 1 arrays, this model 2'),
-    (entry(Data=[1, 2, 3]), r'array 1 has 3 numbers, and the shape \(2,\)'), (entry(Data=None), 'array 1 has 0 numbers'),
+    (entry(Data=[1, 2, 3]), r'array 1 has 3 numbers, and the shape \(2,\)'),
+    (entry(Data=None), 'array 1 has 0 numbers'),
     (entry(Shape=[-1]), 'array 1 has no sizes'), (entry(Shape=2), 'array 1 has no sizes'),
     (entry(Shape=[2.]), 'array 1 has no sizes'), (entry(Data='ab'), 'array 1 has no sizes'),
     (entry(Data=['1', '2']), 'array 1 holds what is no number'), (entry(Data=[True, 1]), 'holds what is no number'),
@@ -473,7 +476,8 @@ def test_a_list_that_does_not_fit_changes_nothing(text, said, tmp_path):
     assert not any(p.numpy().any() for p in here)
 
 @pytest.mark.parametrize('call, said', [
-    (lambda p: fl.train.save_params([], p), 'is no path'), (lambda p: fl.train.load_params(like((2,)), p), 'is no path'),
+    (lambda p: fl.train.save_params([], p), 'is no path'),
+    (lambda p: fl.train.load_params(like((2,)), p), 'is no path'),
     (lambda p: fl.train.save_params(p, dict(w=1)), 'is no list of parameters'),
     (lambda p: fl.train.save_params(p, fl.ones('d', 2)), 'is no list of parameters'),
     (lambda p: fl.train.save_params(p, [fl.zeros('d', 2, dtype='i64')]), 'parameter 0 is i64'),

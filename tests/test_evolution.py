@@ -5,7 +5,7 @@ import pytest
 import fucinalib as fl
 from fucinalib import evolution, nn
 from fucinalib.errors import DTypeError, InvalidShape, NonFiniteValue, OptionError, OptionTypeError
-from fucinalib.evolution import Evolution, centered_ranks, flips_in, genome, noise_for, seed_for, z_scores
+from fucinalib.evolution import Evolution, centered_ranks, flips_in, genome, noise_for, seed_of_path, z_scores
 
 
 def two(dtype='f32'):
@@ -258,7 +258,7 @@ def test_a_generation_of_trits_is_a_vote(antithetic, ranks, cooling, backend):
         t, rewards, flips = trits_in(q), [], []
         for member in range(8):
             pair, odd = divmod(member, 2) if antithetic else (member, 0)
-            at, by = flips_in(q.numel, .02, seed_for(4, step, pair, 0, 0))
+            at, by = flips_in(q.numel, .02, seed_of_path(4, step, pair, 0, 0))
             flips.append((at, -by if odd else by))
             one = t.copy()
             one[at] = np.clip(one[at] + flips[-1][1], -1, 1)
@@ -286,7 +286,7 @@ def test_a_genome_is_what_dot_ternary_rounds_to(backend):
 
 def test_scales_and_other_weights_stay_as_they_are(backend):
     "The noise of real numbers is the same beside weights of three values, and scales are not learnt."
-    (a, reward), (b, _) = two(), two()
+    (a, _), (b, _) = two(), two()
     q = three()
     scales = q.blocks[..., 64:].copy()
     Evolution(a, sigma=.1, population=6, seed=2).step(lambda: -float(a[0].square().sum()))

@@ -215,29 +215,29 @@ def test_a_target_that_is_classes_is_one(words, classes, kind, like, tmp_path):
 
 
 # ---- labels that have an axis too many
-HOT = fl.one_hot(fl.Tensor([0, 2, 1, 0], 'batch'), 'class', 3)
-SCORES = fl.randn('batch class', (4, 3), seed=0)
+PICKED = fl.one_hot(fl.Tensor([0, 2, 1, 0], 'batch'), 'class', 3)
+GUESS = fl.randn('batch class', (4, 3), seed=0)
 COUNTED = fl.train.Sequential(fl.train.Dense('class=3')).compile('pixel=4', 'cross_entropy')
 
-@pytest.mark.parametrize('hot', [HOT, HOT.to('i64')])
+@pytest.mark.parametrize('hot', [PICKED, PICKED.to('i64')])
 @pytest.mark.parametrize('call', [
-    "SCORES.argmax('class') == labels", "SCORES.argmax('class').ne(labels)", "SCORES.cross_entropy('class', labels)",
-    "train.top_k_accuracy(SCORES, 'class', labels, 1)", "train.Confusion(3).add(SCORES.argmax('class'), labels)",
+    "GUESS.argmax('class') == labels", "GUESS.argmax('class').ne(labels)", "GUESS.cross_entropy('class', labels)",
+    "train.top_k_accuracy(GUESS, 'class', labels, 1)", "train.Confusion(3).add(GUESS.argmax('class'), labels)",
     "COUNTED.evaluate(np.ones((4, 4)), labels)"])
 def test_one_hot_labels_are_told_everywhere(call, hot):
-    scope = dict(SCORES=SCORES, COUNTED=COUNTED, labels=hot)
+    scope = dict(GUESS=GUESS, COUNTED=COUNTED, labels=hot)
     help = told(call, **scope)
     way = re.search(r"(labels|other)\.argmax\('class'\)(?= are the labels of one-hot rows)", help)[0]
     eval(call, dict(fl=fl, np=np, train=train) | scope | dict(labels=eval(way, dict(labels=hot, other=hot))))
 
-@pytest.mark.parametrize('call', ["SCORES.cross_entropy('class', hot)", "train.top_k_accuracy(SCORES, 'class', hot, 1)",
+@pytest.mark.parametrize('call', ["GUESS.cross_entropy('class', hot)", "train.top_k_accuracy(GUESS, 'class', hot, 1)",
                                   "COUNTED.evaluate(np.ones((4, 4)), hot)"])
 def test_one_hot_arrays_are_told_too(call):
-    scope = dict(SCORES=SCORES, COUNTED=COUNTED, hot=HOT.numpy())
+    scope = dict(GUESS=GUESS, COUNTED=COUNTED, hot=PICKED.numpy())
     assert 'np.argmax' in told(call, **scope)
-    eval(call, dict(np=np, train=train) | scope | dict(hot=np.argmax(HOT.numpy(), -1)))
+    eval(call, dict(np=np, train=train) | scope | dict(hot=np.argmax(PICKED.numpy(), -1)))
 
 def test_axes_that_are_no_classes_are_told_otherwise():
     "Only labels can be one-hot: whole numbers on the other side."
-    assert 'one-hot' not in told('x.eq(y)', x=fl.ones('batch', 4), y=HOT)
-    assert 'one-hot' not in told('x.eq(y)', x=HOT, y=fl.zeros('batch', 4, dtype='i64'))
+    assert 'one-hot' not in told('x.eq(y)', x=fl.ones('batch', 4), y=PICKED)
+    assert 'one-hot' not in told('x.eq(y)', x=PICKED, y=fl.zeros('batch', 4, dtype='i64'))

@@ -1,5 +1,5 @@
 """What a model that trains itself says when it is put together or asked in a way that cannot work."""
-from ..arguments import one_hot, say_sizes
+from ..arguments import say_argmax, say_sizes
 from ..checks import is_whole
 from ..errors import CheckpointError, FucinaError, OptionError, ShapeMismatch, TagError, brief, did_you_mean, fault
 
@@ -43,7 +43,7 @@ def in_layer(error, i, plan):
 def no_class_axis(scores, labels):
     "The error for labels that do not lack one axis of the scores."
     help = 'labels have every axis of the scores but that one'
-    if labels.tags == scores.tags: help += f'; {one_hot("labels", scores.tags[-1])}'
+    if labels.tags == scores.tags: help += f'; {say_argmax("labels", scores.tags[-1])}'
     return fault(TagError, 'which axis of the scores holds the classes?', scores=scores, labels=labels, help=help)
 
 

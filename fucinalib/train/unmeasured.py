@@ -1,6 +1,6 @@
 """What cannot be measured, and why."""
 import numpy as np
-from ..arguments import one_hot
+from ..arguments import say_argmax
 from ..checks import is_whole
 from ..errors import EmptySelection, IndexOutOfBounds, OptionError, ShapeMismatch, brief, did_you_mean, fault
 
@@ -31,7 +31,7 @@ def check_pair(predicted, labels, n):
     tags = [getattr(v, 'tags', None) for v in (predicted, labels)]
     if a.shape != b.shape or None not in tags and tags[0] != tags[1]:
         help = "class numbers on both sides: scores.argmax('class')"
-        if None not in tags and (more := [t for t in tags[1] if t not in tags[0]]): help = one_hot('labels', more[0])
+        if None not in tags and (more := [t for t in tags[1] if t not in tags[0]]): help = say_argmax('labels', more[0])
         raise fault(ShapeMismatch, 'predictions and labels have different axes', predicted=predicted, labels=labels,
                     help=help)
     for name, v in (('predicted', a), ('labels', b)):
