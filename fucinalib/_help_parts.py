@@ -1435,6 +1435,50 @@ bits
 size
     numbers that share a scale; None: a whole row
 """,
+    'serve.Job':
+"""An answer that somebody waits for.
+
+Parameters
+----------
+made
+    a Generation: prompt, options, and what was said so far
+hear
+    called with each Step; at the end with None, or with an error
+owner
+    whose it is: seats go round among owners
+guide
+    of chapter 53a: what may be said
+""",
+    'serve.QueueFull':
+"""A job that would have to wait behind too many others.
+
+Parameters
+----------
+head
+    the fault in one line, without the name of the operation
+help
+    a fix that runs; `{op}` in it stands for the operation's name
+operands
+    name -> the words that describe it, see `cells`
+op
+    the outermost operation the fault passed on its way out
+where
+    the layer it happened in: 'model.blocks.3.attention'
+""",
+    'serve.Scheduler':
+"""One model, many answers: in each turn a piece of one prompt is read, and everybody who speaks says a token.
+
+Parameters
+----------
+model
+    of `load`, or any that keeps its contract
+seats
+    answers that are made at once
+queue
+    jobs that may wait besides
+chunk
+    tokens of a prompt that are read in one turn
+""",
     'text.Tokenizer':
 """Text to ids and back.
 
