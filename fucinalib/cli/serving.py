@@ -10,7 +10,8 @@ __all__ = ['serve']
 
 @fucina.command()
 @options(MODEL[::2])
-@click.option('--host', default='127.0.0.1', show_default=True, help='Where to listen; beyond this computer with a key.')
+@click.option('--host', default='127.0.0.1', show_default=True,
+              help='Where to listen; beyond this computer with a key.')
 @click.option('--port', type=click.IntRange(0, 65535), default=8080, show_default=True, help='0 takes a free one.')
 @click.option('--name', help="What clients call the model; the file's name without it.")
 @click.option('--api-key', envvar='FUCINA_API_KEY', help='What clients must show. Better in FUCINA_API_KEY.')
@@ -31,7 +32,8 @@ def serve(model, threads, host, port, name, api_key, embed, seats, queue, max_ne
     serving = Serving(loaded, name or name_for(model), encoder=open_encoder(embed), key=api_key, most=max_new,
                       think=think, seats=seats, queue=queue)
     at = sock.getsockname()
-    say.note(f'{serving.name} at http://{f"[{at[0]}]" if ":" in at[0] else at[0]}:{at[1]}/v1 · loaded in {seconds:.2f} s')
+    host = f'[{at[0]}]' if ':' in at[0] else at[0]
+    say.note(f'{serving.name} at http://{host}:{at[1]}/v1 · loaded in {seconds:.2f} s')
     Server(serving, sock).serve_here()
     say.note('ended')
 

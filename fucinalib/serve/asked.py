@@ -172,14 +172,15 @@ def read_chat(serving, body):
     "A request of /v1/chat/completions."
     given = checked(body, CHAT)
     messages, top = messages_of(given), given.get('top_logprobs', 0)
-    if top and not given.get('logprobs'): raise refuse('top_logprobs without logprobs', 'top_logprobs', 'logprobs: true')
+    if top and not given.get('logprobs'):
+        raise refuse('top_logprobs without logprobs', 'top_logprobs', 'logprobs: true')
     think = given.get('chat_template_kwargs', {}).get('enable_thinking', serving.think)
     system, rest = (messages[0]['content'], messages[1:]) if messages[0]['role'] == 'system' else (None, messages)
     chat = Chat(serving.model, system, think, serving.template)
     text, mark = chat.render(rest)
     return Asked(serving, given, [encode_marked(serving.tokenizer, text, mark)], 'chat', ends=chat.ends,
                  top=top if given.get('logprobs') else None,
-                 speech=lambda: Speech('thought' if text.rstrip().endswith('<think>') else 'begin'))
+                 speech=lambda: Speech('opened' if text.rstrip().endswith('<think>') else 'begin'))
 
 
 def read_completion(serving, body):
@@ -207,8 +208,10 @@ def read_texts(serving, body):
     "(texts, whether as base64) of a request of /v1/embeddings."
     given, tok = checked(body, EMBEDDING), serving.encoder.tokenizer
     form = given.get('encoding_format', 'float')
-    if form not in ('float', 'base64'): raise refuse(f'encoding_format is {brief(form)}', 'encoding_format', 'float, base64')
+    if form not in ('float', 'base64'):
+        raise refuse(f'encoding_format is {brief(form)}', 'encoding_format', 'float, base64')
     width = serving.encoder.config.width
-    if given.get('dimensions', width) != width: raise refuse(f'these points have {width} numbers', 'dimensions', f'{width}')
+    if given.get('dimensions', width) != width:
+        raise refuse(f'these points have {width} numbers', 'dimensions', f'{width}')
     found = prompts_of(given.get('input', []), 'input', len(tok))
     return [text if isinstance(text, str) else tok.decode(text) for text in found], form == 'base64'

@@ -65,7 +65,8 @@ def host_in(value):
 
 class Door:
     "Who may come in: with the key, and not by way of a page of somebody else's that runs in a browser here."
-    def __init__(self, app, key, local): self.app, self.local, self.key = app, local, key and sha256(key.encode()).digest()
+    def __init__(self, app, key, local):
+        self.app, self.local, self.key = app, local, key and sha256(key.encode()).digest()
 
     async def __call__(self, scope, receive, send):
         if scope['type'] != 'http': return await self.app(scope, receive, send)
@@ -76,7 +77,8 @@ class Door:
 
     def objection(self, path, heads):
         "The answer to someone who may not come in, or None."
-        if sum(len(k) + len(v) for k, v in heads.items()) > HEADERS: return JSONResponse(error_of('the head is too long'), 431)
+        if sum(len(k) + len(v) for k, v in heads.items()) > HEADERS:
+            return JSONResponse(error_of('the head is too long'), 431)
         host = host_in(heads.get(b'host', ''))
         origin = heads.get(b'origin')
         if self.local and not is_local(host) or origin and host_in(origin) not in (host, ''):
@@ -101,7 +103,8 @@ async def read_body(request):
     except TimeoutError: raise refuse('the body did not come', status=408) from None
     def constant(name): raise ValueError(f'{name} is no JSON')
     try: return json.loads(data, parse_constant=constant)
-    except (ValueError, RecursionError) as e: raise refuse(f'the body is no JSON: {e}', help='{"model": "..."}') from None
+    except (ValueError, RecursionError) as e:
+        raise refuse(f'the body is no JSON: {e}', help='{"model": "..."}') from None
 
 
 def too_long(): return refuse(f'the body is longer than {BODY:,} bytes', status=413, help='a shorter conversation')
@@ -263,8 +266,9 @@ async def on_fault(request, e):
     "What the library refuses, in OpenAI's shape."
     if isinstance(e, QueueFull): said, status = error_of(str(e), 'server_error', code='overloaded'), 503
     else:
-        status, kind = getattr(e, 'status', 400), 'invalid_request_error'
-        said = error_of(str(e), kind if status < 500 else 'server_error', getattr(e, 'param', None), getattr(e, 'code', None))
+        status = getattr(e, 'status', 400)
+        kind = 'invalid_request_error' if status < 500 else 'server_error'
+        said = error_of(str(e), kind, getattr(e, 'param', None), getattr(e, 'code', None))
     return JSONResponse(said, status, {'retry-after': '1'} if status == 503 else None)
 
 
@@ -286,12 +290,13 @@ def app_of(serving,    # what is served
         yield
         await asyncio.to_thread(serving.scheduler.close)
     post, get = dict(methods=['POST']), dict(methods=['GET'])
-    routes = [Route('/v1/chat/completions', Ask(read_chat), **post), Route('/v1/completions', Ask(read_completion), **post),
+    routes = [Route('/v1/chat/completions', Ask(read_chat), **post),
+              Route('/v1/completions', Ask(read_completion), **post),
               Route('/v1/embeddings', embeddings, **post), Route('/v1/models', models, **get),
               Route('/v1/models/{name:path}', model, **get), Route('/health', health, **get),
               Route('/metrics', metrics, **get), Route('/', page, **get)]
-    app = Starlette(routes=routes, lifespan=life, exception_handlers={FucinaError: on_fault, HTTPException: on_http,
-                                                                      Exception: on_bug})
+    handlers = {FucinaError: on_fault, HTTPException: on_http, Exception: on_bug}
+    app = Starlette(routes=routes, lifespan=life, exception_handlers=handlers)
     app.state.serving = serving
     app.add_middleware(Door, key=serving.key, local=local)
     return app
@@ -303,8 +308,9 @@ class Server(uvicorn.Server):
     def __init__(self, serving, sock):
         self.serving, self.sock, host = serving, sock, sock.getsockname()[0]
         super().__init__(uvicorn.Config(
-            app_of(serving, is_local(host)), http='h11', ws='none', lifespan='on', log_level='warning', access_log=False,
-            h11_max_incomplete_event_size=HEADERS, timeout_graceful_shutdown=GRACE + 5, server_header=False))
+            app_of(serving, is_local(host)), http='h11', ws='none', lifespan='on', log_level='warning',
+            access_log=False, server_header=False, h11_max_incomplete_event_size=HEADERS,
+            timeout_graceful_shutdown=GRACE + 5))
 
     @contextmanager
     def capture_signals(self):
@@ -331,4 +337,5 @@ def listen(host, port, key):
     family = socket.AF_INET6 if ':' in host else socket.AF_INET
     try: return socket.create_server((host.strip('[]'), port), family=family)
     except OSError as e:
-        raise fault(OptionError, f'nothing can be served at {host}:{port}: {e.strerror}', '--port 0 takes a free one') from e
+        head = f'nothing can be served at {host}:{port}: {e.strerror}'
+        raise fault(OptionError, head, '--port 0 takes a free one') from e

@@ -5,15 +5,15 @@ left in memory for the next question."""
 
 # %% auto #0
 __all__ = ['Job', 'tokens', 'Scheduler', 'QueueFull', 'submit', 'pick_next', 'best_seat', 'seat', 'read_on', 'say',
-           'end', 'fail', 'see_off', 'turn', 'start', 'run', 'closing', 'close']
+           'end', 'fail', 'see_off', 'turn', 'start', 'is_alive', 'run', 'closing', 'close']
 
-# %% ../../nbs/53_serving.ipynb #697bb651
+# %% ../../nbs/53_serving.ipynb #f08009fb
 from collections import Counter
 from threading import Condition, Thread
 from ..errors import FucinaError, fault
 from ..llm.generation import Context, common
 
-# %% ../../nbs/53_serving.ipynb #d3dd143b
+# %% ../../nbs/53_serving.ipynb #5eedd627
 class Job:
     "An answer that somebody waits for."
     def __init__(self,
@@ -30,7 +30,7 @@ class Job:
         "Nobody waits any more: it ends before the next token."
         self.left = True
 
-# %% ../../nbs/53_serving.ipynb #df5823e0
+# %% ../../nbs/53_serving.ipynb #af1cc094
 def tokens(self):
     "(token, logits) for each row that was laid before the job."
     made, guide = self.made, self.guide
@@ -41,9 +41,9 @@ def tokens(self):
 
 Job.tokens = tokens
 
-# %% ../../nbs/53_serving.ipynb #65602e5b
+# %% ../../nbs/53_serving.ipynb #d789d0ca
 class Scheduler:
-    "One model, many answers: in each turn a piece of one prompt is read, and everybody who speaks says a token."
+    "One model, many answers: in a turn one prompt is read on, and each who speaks says a token."
     def __init__(self,
                  model,    # of `load`, or any that keeps its contract
                  *,
@@ -56,14 +56,14 @@ class Scheduler:
         self.queue, self.reading, self.speaking = [], [], []
         self.change, self.closed, self.thread, self.counts = Condition(), False, None, Counter()
 
-# %% ../../nbs/53_serving.ipynb #779001b9
+# %% ../../nbs/53_serving.ipynb #ba8df62c
 class QueueFull(FucinaError, RuntimeError): "A job that would have to wait behind too many others."
 
 def submit(self, job):
     "Let a job wait for a seat."
     with self.change:
         if self.closed or sum(not job.left for job in self.queue) >= self.most:
-            why = 'the server is about to end' if self.closed else f'{self.most} answers are waited for already'
+            why = 'the server ends' if self.closed else f'{self.most} answers are waited for already'
             raise fault(QueueFull, why, help='ask again in a moment')
         self.queue.append(job)
         self.counts['jobs'] += 1
@@ -71,7 +71,7 @@ def submit(self, job):
 
 Scheduler.submit = submit
 
-# %% ../../nbs/53_serving.ipynb #74edea28
+# %% ../../nbs/53_serving.ipynb #302601d6
 def pick_next(self):
     "The job that is seated next, None if nobody waits: of the owners with the fewest seats, the first."
     taken = Counter(job.owner for job in self.reading + self.speaking)
@@ -82,12 +82,12 @@ def pick_next(self):
 
 Scheduler.pick_next = pick_next
 
-# %% ../../nbs/53_serving.ipynb #99974472
+# %% ../../nbs/53_serving.ipynb #a443881c
 def best_seat(contexts, ids):
     "The context that has most of a text already; of equals the first."
     return max(contexts, key=lambda c: common(c.ids, ids))
 
-# %% ../../nbs/53_serving.ipynb #d26b96b6
+# %% ../../nbs/53_serving.ipynb #a5889589
 def seat(self):
     "Give the free contexts to those who wait."
     while self.free and (job := self.pick_next()):
@@ -100,7 +100,7 @@ def seat(self):
 
 Scheduler.seat = seat
 
-# %% ../../nbs/53_serving.ipynb #cf62eb8c
+# %% ../../nbs/53_serving.ipynb #e3348a98
 def read_on(self, job):
     "Read a piece of a job's prompt; behind the last piece it speaks."
     context, ids, start = job.context, job.made.prompt, len(job.context)
@@ -115,7 +115,7 @@ def read_on(self, job):
 
 Scheduler.read_on = read_on
 
-# %% ../../nbs/53_serving.ipynb #d11e6539
+# %% ../../nbs/53_serving.ipynb #35203a42
 def say(self, job, row):
     "The next token of a job, from the logits for it."
     job.row = row
@@ -127,7 +127,7 @@ def say(self, job, row):
 
 Scheduler.say = say
 
-# %% ../../nbs/53_serving.ipynb #811cf970
+# %% ../../nbs/53_serving.ipynb #1eaf9517
 def end(self, job, why=None):
     "A job is over, and its seat free, with all that was read there."
     for group in (self.reading, self.speaking):
@@ -143,7 +143,7 @@ def fail(self, job, why):
 
 Scheduler.end, Scheduler.fail = end, fail
 
-# %% ../../nbs/53_serving.ipynb #4fa2530c
+# %% ../../nbs/53_serving.ipynb #4c6d763c
 def see_off(self):
     "Those whose reader has gone leave the queue and their seats."
     with self.change:
@@ -155,7 +155,7 @@ def see_off(self):
 
 Scheduler.see_off = see_off
 
-# %% ../../nbs/53_serving.ipynb #dd8e70fb
+# %% ../../nbs/53_serving.ipynb #b4f0a0db
 def turn(self):
     "Something for everybody. Whether there is more to do."
     self.see_off()
@@ -169,15 +169,16 @@ def turn(self):
 
 Scheduler.turn = turn
 
-# %% ../../nbs/53_serving.ipynb #d9211fbb
+# %% ../../nbs/53_serving.ipynb #51c821b8
 def start(self):
     "Let a thread take the turns."
     self.thread = Thread(target=self.run, name='fucina scheduler', daemon=True)
     self.thread.start()
     return self
 
-Scheduler.alive = property(lambda self: self.thread is not None and self.thread.is_alive() and not self.closed,
-                           doc='Whether turns are taken.')
+def is_alive(self): return self.thread is not None and self.thread.is_alive() and not self.closed
+
+Scheduler.alive = property(is_alive, doc='Whether turns are taken.')
 
 def run(self):
     "Turns, as long as it is open."
@@ -191,7 +192,7 @@ def closing(): return fault(QueueFull, 'the server ends', help='ask again when i
 
 Scheduler.start, Scheduler.run = start, run
 
-# %% ../../nbs/53_serving.ipynb #0d38ed11
+# %% ../../nbs/53_serving.ipynb #81df5696
 def close(self):
     "End: who waits or speaks is told."
     with self.change:

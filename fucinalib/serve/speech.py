@@ -22,7 +22,7 @@ def cut_at(text,       # what came so far and was not sent
 class Speech:
     "Pieces of text in, changes of a message out: {'content': ...} or {'reasoning_content': ...}."
     def __init__(self,
-                 state='begin',  # 'thought' if the prompt opened a block of thoughts, 'answer' if there are none
+                 state='begin',  # 'opened' if the prompt opened a block of thoughts, 'answer' if there are none
                 ):
         self.state, self.held, self.called = state, '', 0
 
@@ -37,20 +37,25 @@ class Speech:
     def in_begin(self, end):
         "Before the first letter: a thought, or the answer."
         text = self.held.lstrip()
-        if text.startswith(THINK[0]): self.state, self.held = 'thought', text[len(THINK[0]):].lstrip('\n')
+        if text.startswith(THINK[0]): self.state, self.held = 'opened', text[len(THINK[0]):]
         elif end or not THINK[0].startswith(text): self.state = 'answer'
+        return []
+
+    def in_opened(self, end): return self.pass_lines('thought', end)
+    def in_closed(self, end): return self.pass_lines('answer', end)
+
+    def pass_lines(self, state, end):
+        "Blank lines around a thought belong neither to it nor to the answer."
+        self.held = self.held.lstrip('\n')
+        if self.held or end: self.state = state
         return []
 
     def in_thought(self, end):
         said, mark, self.held = cut_at(self.held, THINK[1:], end)
-        if mark: self.state, said = 'behind', said.rstrip('\n')
-        return [dict(reasoning_content=said)]
-
-    def in_behind(self, end):
-        "Blank lines between thought and answer belong to neither."
-        self.held = self.held.lstrip('\n')
-        if self.held or end: self.state = 'answer'
-        return []
+        thought = said.rstrip('\n')
+        if mark: self.state = 'closed'
+        elif not end: self.held = said[len(thought):] + self.held
+        return [dict(reasoning_content=thought)]
 
     def in_answer(self, end):
         said, self.held = self.held, ''
