@@ -472,6 +472,14 @@ activation
     in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
 widen
     weights of 16 bits become f32 once; False: for each product, in half the memory
+quant
+    blocks that weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ...
+requant
+    whether weights that are in other blocks are rounded to them, too
+budget
+    bytes of floats that are on the way at a time
+keep
+    whether the layout of a decoder's step is kept beside the caches, for the next time
 """,
     'llm.score':
 """How likely each of some continuations is. Longer ones are less likely by nature.
