@@ -1413,6 +1413,18 @@ code
 size
     codes that share a scale: 16, or a multiple of 32
 """,
+    'quant.pairs_dot':
+"""Products added two by two in 16 bits, cut off as the instruction does it, without what `zero` added.
+
+Parameters
+----------
+w
+    codes (rows, columns), int8
+u
+    codes of a row, uint8
+zero
+    what was added to them
+""",
     'quant.quantize':
 """A weight rounded by `round_rows`, with its rows side by side.
 

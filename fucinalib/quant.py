@@ -5,9 +5,10 @@ the bytes must lie so that a word takes no longer than reading them."""
 
 # %% auto #0
 __all__ = ['SIDE', 'NIBBLES', 'OCTETS', 'HALVES', 'REPACKABLE', 'FEW', 'MAGIC', 'VERSION', 'ALIGN', 'round_rows',
-           'lanes_round', 'side_by_side', 'pack_codes', 'Repacked', 'repack', 'quantize', 'read_part', 'inside',
-           'lanes_floats', 'lanes_dot', 'whole_product', 'lanes_dot_exact', 'dot', 'floats', 'stamp_of',
-           'cache_folder', 'sum_of', 'keep', 'mapped', 'head_of', 'most_kept', 'Kept', 'all_kept', 'prune', 'Shelf']
+           'lanes_round', 'round_7', 'pairs_dot', 'side_by_side', 'pack_codes', 'Repacked', 'repack', 'quantize',
+           'read_part', 'inside', 'lanes_floats', 'lanes_dot', 'whole_product', 'lanes_dot_exact', 'dot', 'floats',
+           'stamp_of', 'cache_folder', 'sum_of', 'keep', 'mapped', 'head_of', 'most_kept', 'Kept', 'all_kept',
+           'prune', 'Shelf']
 
 # %% ../nbs/43_quantisation.ipynb #e5233124
 import json, os, time, zlib
@@ -46,6 +47,21 @@ def lanes_round(x):
     rate = np.where((top >= np.float32(1e-30)) & (bad == 0), np.float32(127) / top, np.float32(0))
     q = np.where(bad[:, None] == 0, np.rint(g * rate[:, None]), 0).astype(np.int16)
     return q.reshape(-1), top / np.float32(127) + bad, q.sum(1, dtype=np.int32)
+
+# %% ../nbs/43_quantisation.ipynb #7b784ca9
+def round_7(x):
+    "Codes of a row from -63 to 63, stored with 64 added, and the scale of all of them."
+    q, s = round_rows(np.reshape(x, (1, -1)), 7)
+    return (q.reshape(-1) + 64).astype(np.uint8), s[0, 0]
+
+def pairs_dot(w,       # codes (rows, columns), int8
+              u,       # codes of a row, uint8
+              zero=64, # what was added to them
+             ):
+    "Products added two by two in 16 bits, cut off as the instruction does it, without what `zero` added."
+    p = w.astype(np.int32) * u
+    pairs = np.clip(p[:, ::2] + p[:, 1::2], -1 << 15, (1 << 15) - 1)
+    return pairs.sum(1) - zero * w.sum(1, dtype=np.int32)
 
 # %% ../nbs/43_quantisation.ipynb #3896a6ce
 SIDE = 32       # rows that lie side by side

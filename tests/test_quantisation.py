@@ -98,6 +98,22 @@ def test_whole_numbers_agree_exactly(name):
     assert np.array_equal(twin, y) and np.array_equal(kernels.lanes_dot(r.codes, r.scales, r.parts, x), y)
 
 
+@pytest.mark.parametrize('seed', range(5))
+def test_seven_bits_in_pairs_are_exact(seed):
+    "The largest weights and the largest codes too; with eight bits they are not."
+    rng = np.random.default_rng(seed)
+    w = rng.integers(-128, 128, (16, 256)).astype('i1')
+    w[:2], x = [[-128], [127]], rng.standard_normal(256).astype('f4')
+    for x in (x, np.ones(256, 'f4'), -np.ones(256, 'f4'), np.zeros(256, 'f4')):
+        u, s = quant.round_7(x)
+        assert u.dtype == np.uint8 and 1 <= u.min() and u.max() <= 127
+        q = u.astype('i8') - 64
+        assert np.array_equal(quant.pairs_dot(w, u), w.astype('i8') @ q)
+        assert np.abs(q * float(s) - x).max() <= float(s) / 2 * 1.0001
+    q = np.full(256, 127, 'i8')
+    assert not np.array_equal(quant.pairs_dot(w, (q + 128).astype('u1'), 128), w.astype('i8') @ q)
+
+
 def test_extreme_codes_do_not_overflow():
     "All codes and all of x at their largest, in the formats with the widest codes."
     for code, kind in ((-128, quant.OCTETS), (127, quant.OCTETS), (15, quant.NIBBLES), (-8, quant.NIBBLES)):
