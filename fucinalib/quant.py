@@ -7,8 +7,8 @@ the bytes must lie so that a word takes no longer than reading them."""
 __all__ = ['SIDE', 'NIBBLES', 'OCTETS', 'HALVES', 'REPACKABLE', 'FEW', 'MAGIC', 'VERSION', 'ALIGN', 'round_rows',
            'lanes_round', 'round_7', 'pairs_dot', 'side_by_side', 'pack_codes', 'Repacked', 'repack', 'quantize',
            'read_part', 'inside', 'lanes_floats', 'lanes_dot', 'whole_product', 'lanes_dot_exact', 'dot', 'floats',
-           'stamp_of', 'cache_folder', 'sum_of', 'keep', 'mapped', 'head_of', 'most_kept', 'Kept', 'all_kept',
-           'prune', 'Shelf']
+           'stamp_of', 'cache_folder', 'sum_of', 'head_of', 'most_kept', 'KeptFile', 'all_kept', 'prune', 'keep',
+           'mapped', 'Shelf']
 
 # %% ../nbs/43_quantisation.ipynb #e5233124
 import json, os, time, zlib
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from .checks import one_of
 from .errors import InvalidShape, OptionError, fault, named
-from .files.split import parts_of
+from .files.split import files_of
 from .kernels import kernel
 from .kernels.contraction import matrix_product
 from .ops.blocks import BlockTensor
@@ -58,7 +58,7 @@ def pairs_dot(w,       # codes (rows, columns), int8
               u,       # codes of a row, uint8
               zero=64, # what was added to them
              ):
-    "Products added two by two in 16 bits, cut off as the instruction does it, without what `zero` added."
+    "Products added two by two in 16 bits, cut off as the instruction does, without what `zero` added."
     p = w.astype(np.int32) * u
     pairs = np.clip(p[:, ::2] + p[:, 1::2], -1 << 15, (1 << 15) - 1)
     return pairs.sum(1) - zero * w.sum(1, dtype=np.int32)
@@ -157,7 +157,8 @@ def inside(codes, scales, parts):
     kind, groups, blocks, at, d, m = np.asarray(parts)[:, :6].T
     runs, size = np.where(kind == HALVES, 2, 1), np.where(kind == NIBBLES, 16, 32)
     each = groups * blocks * SIDE
-    begins, ends = [groups, blocks, at, d, m + 1], [at + each * size, d + each * runs, m + each * (m >= 0)]
+    begins = groups, blocks, at, d, m + 1
+    ends = at + each * size, d + each * runs, m + each * (m >= 0)
     fits = [(e <= len(a)).all() for e, a in zip(ends, (codes, scales, scales))]
     return all(fits) and all((b >= 0).all() for b in begins)
 
@@ -218,7 +219,7 @@ ALIGN = 64      # bytes: where arrays begin
 
 def stamp_of(path):
     "What a cache file remembers of its source: size and time of each of its files."
-    return [[s.st_size, s.st_mtime_ns] for s in map(os.stat, parts_of(path))]
+    return [[s.st_size, s.st_mtime_ns] for s in map(os.stat, files_of(path))]
 
 def cache_folder():
     "Where repacked weights are kept: FUCINALIB_CACHE/repacked, or in the user's cache."
@@ -232,6 +233,52 @@ def sum_of(a):
     n = len(raw) >> 16 << 16
     sums = raw[:n].view(np.uint64).reshape(-1, 1 << 13).sum(1)
     return zlib.crc32(raw[n:].tobytes(), zlib.crc32(sums.tobytes()))
+
+# %% ../nbs/43_quantisation.ipynb #c8e8c541
+def head_of(path):
+    "What a kept file says of itself, and where its arrays begin. ValueError for another file."
+    with open(path, 'rb') as f: line = f.readline(1 << 24)
+    said = json.loads(line)
+    if said['magic'] != MAGIC: raise ValueError('no kept file')
+    return said, -(-len(line) // ALIGN) * ALIGN
+
+# %% ../nbs/43_quantisation.ipynb #aff128dc
+def most_kept(): return float(os.environ.get('FUCINALIB_CACHE_GB') or 20) * 1e9
+
+class KeptFile(NamedTuple):
+    "A file of repacked weights."
+    path: Path
+    source: str      # the model's file
+    size: int        # bytes
+    date: float      # when it was used last, as time.time() counts
+    good: bool       # whether it is of that file as it is now
+
+# %% ../nbs/43_quantisation.ipynb #4ec167e0
+def all_kept(folder=None):
+    "The files of repacked weights, the one used last at the end."
+    files = Path(folder or cache_folder()).glob('*')
+    return sorted(filter(None, map(_kept_file, files)), key=lambda k: k.date)
+
+def _kept_file(path):
+    try:
+        said, s = head_of(path)[0], os.stat(path)
+        if path.suffix == '.part' and time.time() - s.st_mtime < 3600: return None      # not yet whole
+        return KeptFile(path, said.get('of', ''), s.st_size, s.st_mtime, _still_good(path, said))
+    except (OSError, ValueError, KeyError, TypeError): return None
+
+def _still_good(path, said):
+    try: return path.suffix != '.part' and said['source'] == stamp_of(said['of'])
+    except (OSError, KeyError): return False
+
+# %% ../nbs/43_quantisation.ipynb #796682f4
+def prune(folder=None, most=None):
+    "Remove what is of no use any more, and what is more than so many bytes, the longest unused first."
+    kept = all_kept(folder)
+    much = sum(k.size for k in kept if k.good) - (most_kept() if most is None else most)
+    for k in kept:
+        if k.good and much <= 0: continue
+        if k.good: much -= k.size
+        with suppress(OSError): k.path.unlink()      # which is no fault where somebody has it open
 
 # %% ../nbs/43_quantisation.ipynb #bfc180f7
 def keep(path,    # of the new file
@@ -280,52 +327,6 @@ def _cut(memory, kind, shape, at, sum_):
     a = memory[at:at + n].view(kind).reshape(shape)
     if sum_of(a) != sum_: raise ValueError('a byte is not what it was')
     return a
-
-# %% ../nbs/43_quantisation.ipynb #c8e8c541
-def head_of(path):
-    "What a kept file says of itself, and where its arrays begin. ValueError for another file."
-    with open(path, 'rb') as f: line = f.readline(1 << 24)
-    said = json.loads(line)
-    if said['magic'] != MAGIC: raise ValueError('no kept file')
-    return said, -(-len(line) // ALIGN) * ALIGN
-
-# %% ../nbs/43_quantisation.ipynb #aff128dc
-def most_kept(): return float(os.environ.get('FUCINALIB_CACHE_GB') or 20) * 1e9
-
-class Kept(NamedTuple):
-    "A file of repacked weights."
-    path: Path
-    source: str      # the model's file
-    size: int        # bytes
-    date: float      # when it was used last, as time.time() counts
-    good: bool       # whether it is of that file as it is now
-
-# %% ../nbs/43_quantisation.ipynb #4ec167e0
-def all_kept(folder=None):
-    "The files of repacked weights, the one used last at the end."
-    files = Path(folder or cache_folder()).glob('*')
-    return sorted(filter(None, map(_kept_file, files)), key=lambda k: k.date)
-
-def _kept_file(path):
-    try:
-        said, s = head_of(path)[0], os.stat(path)
-        fresh = path.suffix == '.part' and time.time() - s.st_mtime < 3600      # is being written
-        return None if fresh else Kept(path, said.get('of', ''), s.st_size, s.st_mtime, _still_good(path, said))
-    except (OSError, ValueError, KeyError, TypeError): return None
-
-def _still_good(path, said):
-    try: return path.suffix != '.part' and said['source'] == stamp_of(said['of'])
-    except (OSError, KeyError): return False
-
-# %% ../nbs/43_quantisation.ipynb #796682f4
-def prune(folder=None, most=None):
-    "Remove what is of no use any more, and what is more than so many bytes, the longest unused first."
-    kept = all_kept(folder)
-    much = sum(k.size for k in kept if k.good) - (most_kept() if most is None else most)
-    for k in kept:
-        if k.good and much <= 0: continue
-        if k.good: much -= k.size
-        with suppress(OSError): k.path.unlink()      # which is no fault where somebody has it open
 
 # %% ../nbs/43_quantisation.ipynb #0aeb8316
 class Shelf:

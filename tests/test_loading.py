@@ -33,7 +33,8 @@ def folder(path, values, dtype='f4', **more):
     return path
 
 
-def weights(model): return {n: m.weight for n, m in model.named_modules() if hasattr(m, 'over')} | {'embed': model.embed}
+def weights(model):
+    return {n: m.weight for n, m in model.named_modules() if hasattr(m, 'over')} | {'embed': model.embed}
 
 
 # ---- rounded on the way

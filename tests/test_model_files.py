@@ -6,7 +6,7 @@ import fucinalib as fl
 from fetched import package
 from fucinalib import FileError, FucinaError, UnknownKey, whole
 from fucinalib.files import GGUF, Safetensors, describe, gguf, write_gguf
-from fucinalib.files.split import open_gguf, parts_of
+from fucinalib.files.split import open_gguf, files_of
 
 
 def word(s):
@@ -256,7 +256,7 @@ def split(folder, count=3, **other):
 
 def test_a_model_in_several_files_is_one(tmp_path):
     first = split(tmp_path)
-    for path in parts_of(first):      # whichever is named
+    for path in files_of(first):      # whichever is named
         with open_gguf(path) as f:
             assert f.metadata['general.architecture'] == 'toy' and sorted(f) == [f't{i}' for i in range(5)]
             for i in range(5): assert np.array_equal(f[f't{i}'].numpy(), np.full((2, 32), i)) and f.raw(f't{i}').shape
@@ -276,13 +276,13 @@ def test_parts_that_make_no_model_are_refused(tmp_path):
         with pytest.raises(FileError) as e: open_gguf(split(tmp_path/str(i), **{other: said}))
         assert ('file 2 of 3', '5 tensors, and 9', 'of 4')[i] in str(e.value)
     first = split(tmp_path)
-    second = parts_of(first)[1]
+    second = files_of(first)[1]
     shutil.copy(first, tmp_path/'kept')
     write_gguf(second, {'split.no': np.uint16(1), 'split.count': np.uint16(3)}, {'t0': fl.zeros('out in', (2, 2))})
     with pytest.raises(FileError, match="'t0' is in 'm-00001.*and in 'm-00002"): open_gguf(first)
     second.unlink()
     with pytest.raises(FileError, match="'m-00002-of-00003.gguf' is not beside it"): open_gguf(first)
-    parts_of(first)[2].unlink()
+    files_of(first)[2].unlink()
     with pytest.raises(FileError, match='m-00002-of-00003.gguf. and 1 more'): open_gguf(first)
     far = tmp_path/'m-00005-of-99999.gguf'
     with pytest.raises(FileError, match='m-00001-of-99999.gguf. and 99998 more'): open_gguf(far)

@@ -27,7 +27,7 @@ def bench(model, threads, prompt, answer, runs, as_json, here, **given):
     from ..llm import hub
     path = hub.find(model)
     sides = dict(cpu=child(path, threads, prompt, answer, runs, how), gpu=gpu())
-    report = dict(model=str(path), file_bytes=hub.bytes_of(path))
+    report = dict(model=str(path), file_bytes=hub.size_of(path))
     if as_json: return click.echo(json.dumps(report | sides))
     rows = [row for side, found in sides.items() for row in rows_of(side, found, prompt, answer)]
     click.echo(f'{path}\n' + say.table(rows, ('side', 'what', 'tokens/s', 'range', 'with')))
@@ -96,7 +96,8 @@ def first_line(found, size):
     line = f'loaded in {load} · first token of {FIRST} after {first}'
     if found['peak_bytes'] is None: return line
     most, empty = (found[f'{k}_bytes'] / 1e6 for k in ('peak', 'empty'))
-    return f'{line} · memory {most:,.0f} MB at most, {1e6 * most / size:.2f} times the file ({empty:,.0f} MB before loading)'
+    share = f'{1e6 * most / size:.2f} times the file ({empty:,.0f} MB before loading)'
+    return f'{line} · memory {most:,.0f} MB at most, {share}'
 
 
 def once(model, ids, answer):

@@ -8,12 +8,12 @@ from ..errors import FileError, fault
 from .gguf import GGUF, ModelFile
 from .limits import no_key
 
-__all__ = ['open_gguf', 'parts_of', 'SplitGGUF']
+__all__ = ['open_gguf', 'files_of', 'SplitGGUF']
 
 SPLIT = re.compile(r'(.+)-(\d{5})-of-(\d{5})\.gguf')
 
 
-def parts_of(path):
+def files_of(path):
     "The files of a model of which one is named, the first one first; itself where it is whole."
     path = Path(path)
     m = SPLIT.fullmatch(path.name)
@@ -22,14 +22,14 @@ def parts_of(path):
 
 def open_gguf(path):
     "A GGUF file, or all files of the model that it is a part of."
-    return SplitGGUF(path) if len(parts_of(path)) > 1 else GGUF(path)
+    return SplitGGUF(path) if len(files_of(path)) > 1 else GGUF(path)
 
 
 class SplitGGUF(ModelFile):
     "The files of one model: `metadata` of the first of them, `tensors` of all, and by name the tensors themselves."
 
     def __init__(self, path):
-        paths = parts_of(path)
+        paths = files_of(path)
         lost = [p.name for p in paths if not p.is_file()]
         if lost:
             more = f' and {len(lost) - 1} more' * (len(lost) > 1)

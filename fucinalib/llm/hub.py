@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 from ..errors import FileError, UnknownName, brief, closest, fault
-from ..files.split import SPLIT, open_gguf, parts_of
+from ..files.split import SPLIT, open_gguf, files_of
 from ..quant import all_kept
 from .fetching import FetchError, digest, fetch, get, is_same, one_writer, writing
 from .index import find_file
@@ -406,9 +406,9 @@ def _settle(folder, came, there):
 
 
 # ---- looking at and removing
-def bytes_of(path):
+def size_of(path):
     "The size of a model's file or files; of its folder, where that is the model."
-    files = parts_of(path) if path.is_file() else path.iterdir()
+    files = files_of(path) if path.is_file() else path.iterdir()
     return sum(p.stat().st_size for p in files if p.is_file())
 
 
@@ -452,7 +452,7 @@ def overview(name=''):
     path = find(name, fetch=False)
     folder = path if path.is_dir() else path.parent
     family, template = _known(path)
-    size, card = bytes_of(path), card_of(folder)
+    size, card = size_of(path), card_of(folder)
     rows = dict(path=str(path), family=family, size=f'{size / 1e6:,.1f} MB', **_sizes(path))
     rows['can'] = ' '.join(abilities(template)) or 'continue a text; it has no chat template'
     rows |= {k: card[k] for k in ('licence', 'source') if card.get(k)}
