@@ -1,6 +1,5 @@
 """From files to a model: rounded on the way, several tensors at a time, from several files; and what its text needs."""
 import json, subprocess, sys, threading
-from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
