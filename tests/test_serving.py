@@ -448,7 +448,7 @@ import sys
 sys.path[:0] = [{tests!r}, {root!r}]
 import fucinalib.cli.answering as a
 from speaker import Reciter
-a.open_model = lambda name, threads=None: (Reciter('a' * 3000, seconds=.002), .25)
+a.open_model = lambda name, threads=None, **how: (Reciter('a' * 3000, seconds=.002), .25)
 from fucinalib.cli import main
 main()
 """

@@ -2,14 +2,14 @@
 from pathlib import Path
 import click
 from . import answering, say
-from .answering import MODEL, options
+from .answering import MODEL, loading, options
 from .group import fucina
 
 __all__ = ['serve']
 
 
 @fucina.command()
-@options(MODEL[::2])
+@options(MODEL)
 @click.option('--host', default='127.0.0.1', show_default=True,
               help='Where to listen; beyond this computer with a key.')
 @click.option('--port', type=click.IntRange(0, 65535), default=8080, show_default=True, help='0 takes a free one.')
@@ -21,14 +21,14 @@ __all__ = ['serve']
 @click.option('-n', '--max-new', type=click.IntRange(1), default=512, show_default=True,
               help='Tokens of an answer at most, where a request does not say.')
 @click.option('--think', is_flag=True, help='Let it think aloud first, if it can.')
-def serve(model, threads, host, port, name, api_key, embed, seats, queue, max_new, think):
+def serve(model, threads, host, port, name, api_key, embed, seats, queue, max_new, think, **given):
     """Serve a model to other programs.
 
     They talk to it as to OpenAI: base_url http://127.0.0.1:8080/v1. A page to chat with is at /. Ctrl-C ends.
     """
     from ..serve.http import Server, Serving, listen
     sock = listen(host, port, api_key)      # before the model, which takes longer
-    loaded, seconds = answering.open_model(model, threads)
+    loaded, seconds = answering.open_model(model, threads, **loading(given))
     serving = Serving(loaded, name or name_for(model), encoder=open_encoder(embed), key=api_key, most=max_new,
                       think=think, seats=seats, queue=queue)
     at = sock.getsockname()
