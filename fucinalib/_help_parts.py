@@ -486,6 +486,14 @@ activation
     in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
 widen
     weights of 16 bits become f32 once; False: for each product, in half the memory
+quant
+    blocks that weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ...
+requant
+    whether weights that are in other blocks are rounded to them, too
+budget
+    bytes of floats that are on the way at a time
+keep
+    whether the layout of a decoder's step is kept beside the caches, for the next time
 """,
     'llm.score':
 """How likely each of some continuations is. Longer ones are less likely by nature.
@@ -1419,6 +1427,18 @@ code
 size
     codes that share a scale: 16, or a multiple of 32
 """,
+    'quant.pairs_dot':
+"""Products added two by two in 16 bits, cut off as the instruction does, without what `zero` added.
+
+Parameters
+----------
+w
+    codes (rows, columns), int8
+u
+    codes of a row, uint8
+zero
+    what was added to them
+""",
     'quant.quantize':
 """A weight rounded by `round_rows`, with its rows side by side.
 
@@ -1448,6 +1468,50 @@ bits
     of a code
 size
     numbers that share a scale; None: a whole row
+""",
+    'serve.Job':
+"""An answer that somebody waits for.
+
+Parameters
+----------
+made
+    a Generation: prompt, options, and what was said so far
+hear
+    called with each Step; at the end with None, or with an error
+owner
+    whose it is: seats go round among owners
+guide
+    of chapter 53a: what may be said
+""",
+    'serve.QueueFull':
+"""A job that would have to wait behind too many others.
+
+Parameters
+----------
+head
+    the fault in one line, without the name of the operation
+help
+    a fix that runs; `{op}` in it stands for the operation's name
+operands
+    name -> the words that describe it, see `cells`
+op
+    the outermost operation the fault passed on its way out
+where
+    the layer it happened in: 'model.blocks.3.attention'
+""",
+    'serve.Scheduler':
+"""One model, many answers: in a turn one prompt is read on, and each who speaks says a token.
+
+Parameters
+----------
+model
+    of `load`, or any that keeps its contract
+seats
+    answers that are made at once
+queue
+    jobs that may wait besides
+chunk
+    tokens of a prompt that are read in one turn
 """,
     'text.Tokenizer':
 """Text to ids and back.
