@@ -4,11 +4,11 @@
 
 # %% auto #0
 __all__ = ['GATED', 'CHUNK', 'KINDS', 'SPARE', 'Rope', 'Sizes', 'Config', 'say_config', 'say_each', 'norm_tensors',
-           'maps_of', 'norms_of', 'tensors_of', 'Map', 'widened', 'rows_at', 'Norm', 'Feed', 'seen_from',
-           'shares_by_hand', 'Attention', 'headed', 'looked', 'DecoderLayer', 'Turns', 'build_block', 'Model',
-           'stream', 'turn', 'is_far', 'taken_up', 'read', 'stepper', 'speeds', 'logits', 'check_ids', 'forward',
-           'hidden', 'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen', 'Cache', 'check_cache', 'truncate',
-           'settle', 'cache']
+           'feed_maps', 'maps_of', 'norms_of', 'tensors_of', 'Map', 'widened', 'rows_at', 'Norm', 'Feed', 'Mixture',
+           'seen_from', 'shares_by_hand', 'Attention', 'headed', 'looked', 'DecoderLayer', 'Turns', 'build_block',
+           'Model', 'stream', 'turn', 'is_far', 'taken_up', 'read', 'stepper', 'speeds', 'logits', 'check_ids',
+           'forward', 'hidden', 'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen', 'Cache', 'check_cache',
+           'truncate', 'settle', 'cache']
 
 # %% ../../nbs/44_decoder.ipynb #e813373b
 from dataclasses import dataclass, fields
@@ -22,9 +22,11 @@ from .step import stepping
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
 from ..ops.masks import band_mask
+from ..ops.mixture import moe_ffn
 from ..ops.construction import zeros
 from ..ops.rotary import AxisRange, RopeTable
 from ..ops.copies import concat
+from ..ops.selection import Routes
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/44_decoder.ipynb #96b83046
@@ -58,7 +60,7 @@ class Config(Sizes):
     "A decoder: its sizes, and every twist of the families."
     eps: float = 1e-6           # of the norms
     norm: str = 'rms'           # 'rms' or 'layer'
-    act: str = 'swiglu'         # 'swiglu', 'geglu', or without a gate 'gelu', 'gelu_tanh'
+    act: str = 'swiglu'         # 'swiglu', 'geglu', 'swiglu_oai', or without a gate 'gelu', 'gelu_tanh'
     before: bool = True         # a norm before each part
     after: bool = False         # one behind it
     parallel: bool = False      # both parts read the same stream
@@ -74,6 +76,13 @@ class Config(Sizes):
     residual_scale: float = 1.  # of what a part adds
     logit_scale: float = 1.     # of the logits
     tied: bool = True           # the table of words is the last map too
+    sinks: bool = False         # each head has one more score, which takes a share and gives nothing
+    experts: int = 0            # feed-forwards side by side; 0: one for all words
+    chosen: int = 0             # of them for each word
+    expert_hidden: int = 0      # numbers inside each of them
+    shared: int = 0             # and inside one more, which every word goes through; 0: none
+    over_all: bool = False      # what experts say counts by their shares of all; else the chosen add up to 1
+    dense: tuple = ()           # layers that have one feed-forward all the same
 
     def __post_init__(self):
         for name, usual in dict(ropes=None, windows=0).items():
@@ -101,20 +110,29 @@ def norm_tensors(c, name, axis, n):
     return {name: {axis: n}} | ({f'{name}_bias': {axis: n}} if c.norm == 'layer' else {})
 
 # %% ../../nbs/44_decoder.ipynb #971f24b5
-def maps_of(c):
-    "Name -> sizes of the weights of a block's maps, rows first."
+def feed_maps(c, hidden, names='gate up down', lead={}):
+    "Name -> sizes of the maps of a feed-forward, or of as many as `lead` has, one upon the other."
+    gate, up, down = names.split()
+    wider, back = lead | dict(ff=hidden, embed=c.width), lead | dict(embed=c.width, ff=hidden)
+    return ({gate: wider} if c.act in GATED else {}) | {up: wider, down: back}
+
+GATED = 'swiglu', 'geglu', 'swiglu_oai'
+
+# %% ../../nbs/44_decoder.ipynb #c23d53f7
+def maps_of(c, i=0):
+    "Name -> sizes of the weights of the maps of block i, rows first."
     w, q, k = dict(embed=c.width), dict(q=c.heads * c.d), dict(kv=c.kv_heads * c.d)
     found = dict(q=q | w, k=k | w, v=k | w, o=w | dict(out=c.heads * c.d))
-    gate = dict(gate=dict(ff=c.hidden) | w) if c.act in GATED else {}
-    return found | gate | dict(up=dict(ff=c.hidden) | w, down=w | dict(ff=c.hidden))
-
-GATED = 'swiglu', 'geglu'
+    if not c.experts or i in c.dense: return found | feed_maps(c, c.hidden)
+    many = dict(expert=c.experts)
+    found |= dict(router=many | w) | feed_maps(c, c.expert_hidden, 'gates ups downs', many)
+    return found | (dict(share=w) | feed_maps(c, c.shared) if c.shared else {})
 
 # %% ../../nbs/44_decoder.ipynb #60378220
 def norms_of(c):
-    "Name -> sizes of the tensors of a block's norms."
+    "Name -> sizes of a block's tensors that are no maps: of norms, and sinks."
     names = ['norm1', 'norm2'] * c.before + ['after1', 'after2'] * c.after
-    found = {}
+    found = dict(sinks=dict(head=c.heads)) if c.sinks else {}
     for name in names: found |= norm_tensors(c, name, 'embed', c.width)
     q, kv = dict(q=c.heads * c.d), dict(kv=c.kv_heads * c.d)
     if c.qk_norm == 'head': q = kv = dict(d=c.d)
@@ -124,12 +142,13 @@ def norms_of(c):
 # %% ../../nbs/44_decoder.ipynb #00d8d915
 def tensors_of(c):
     "Name -> sizes of every tensor that a decoder of this configuration has."
-    maps, words = maps_of(c), dict(vocab=c.vocab, embed=c.width)
-    block = maps | norms_of(c)
-    for name in c.biases.split(): block[f'{name}_bias'] = dict([next(iter(maps[name].items()))])
+    words = dict(vocab=c.vocab, embed=c.width)
     found = dict(embed=words) | ({} if c.tied else dict(head=words))
     if c.places: found['places'] = dict(place=c.context, embed=c.width)
-    found |= {f'blocks.{i}.{name}': sizes for i in range(c.layers) for name, sizes in block.items()}
+    for i in range(c.layers):
+        block = maps_of(c, i)
+        biases = {f'{n}_bias': dict([*block[n].items()][:-1]) for n in c.biases.split() if n in block}
+        found |= {f'blocks.{i}.{n}': sizes for n, sizes in (block | biases | norms_of(c)).items()}
     return found | norm_tensors(c, 'norm', 'embed', c.width)
 
 # %% ../../nbs/44_decoder.ipynb #847534e5
@@ -184,6 +203,29 @@ class Feed(Module):
         if self.gate is not None: return self.down(y.gated(self.gate(x), self.act))
         return self.down(y.gelu('tanh' if self.act == 'gelu_tanh' else 'none'))
 
+# %% ../../nbs/44_decoder.ipynb #39bd4085
+class Mixture(Module):
+    "Feed-forwards side by side, of which each word goes through a few."
+    def __init__(self, c, router, own, shared=None, share=None):
+        self.act, self.chosen, self.over_all, self.router = c.act, c.chosen, c.over_all, router
+        self.gate, self.up, self.down = own['gates'], own['ups'], own['downs']
+        for n in ('gate', 'up', 'down'): setattr(self, f'{n}_bias', own.get(f'{n}s_bias'))
+        self.shared, self.share = shared, share
+
+    def spec(self): return f'{self.chosen} of {self.up.shape[0]} experts for each word, {self.act}'
+
+    def routes(self, x):
+        "Which experts each word goes to, and how much each of them says."
+        scores = self.router(x)
+        top = (scores.softmax('expert') if self.over_all else scores).topk('expert', self.chosen, 'choice')
+        return Routes(top.indices, top.values if self.over_all else top.values.softmax('choice'))
+
+    def forward(self, x):
+        words = x if x.ndim == 2 else x.merge('seq', 'batch seq')
+        y = moe_ffn(words, self, *self.routes(words))
+        if self.shared is not None: y = y + self.shared(words) * self.share(words).sigmoid()
+        return y if x.ndim == 2 else y.split('seq', 'batch seq', x.shape[:2])
+
 # %% ../../nbs/44_decoder.ipynb #f5332d2c
 def seen_from(t, s, window=0, dtype='f32'):
     "0 where one of t words sees one of the s up to it, -inf elsewhere."
@@ -191,23 +233,26 @@ def seen_from(t, s, window=0, dtype='f32'):
     return zeros('seq key', (t, s), dtype=dtype).masked_fill(~mask, -np.inf)
 
 # %% ../../nbs/44_decoder.ipynb #c0dc4374
-def shares_by_hand(q, k, scale, cap=0., window=0):
+def shares_by_hand(q, k, scale, cap=0., window=0, sinks=None):
     "How much each query takes of each key: 'kv_head seq group key', by hand."
     heads, n = q.size('head'), k.size('kv_head')
     q = q.split('head', 'kv_head group', (n, heads // n))
     scores = q.dot(k.rename(seq='key'), 'd') * scale
     if cap: scores = scores.softcap(cap)
-    t, s = q.size('seq'), k.size('seq')
-    return scores.softmax('key', mask=seen_from(t, s, window, scores.dtype))
+    mask = seen_from(q.size('seq'), k.size('seq'), window, scores.dtype)
+    shares = scores.softmax('key', mask=mask)
+    if sinks is None: return shares
+    sinks = sinks.split('head', 'kv_head group', (n, heads // n))
+    return shares * ((scores + mask).logsumexp('key') - sinks).sigmoid()
 
 # %% ../../nbs/44_decoder.ipynb #c91f22e2
 class Attention(Module):
     "Every word looks back."
-    q_norm = k_norm = None
-    def __init__(self, c, window, **maps):
+    q_norm = k_norm = sinks = None
+    def __init__(self, c, window, **parts):
         self.heads, self.kv_heads, self.d = c.heads, c.kv_heads, c.d
         self.scale, self.cap, self.window = c.scale or c.d**-.5, c.attn_cap, window
-        for name, part in maps.items(): setattr(self, name, part)
+        for name, part in parts.items(): setattr(self, name, part)
 
     def spec(self):
         words = f'{self.heads} heads, {self.kv_heads} of keys, d {self.d}'
@@ -233,10 +278,10 @@ def looked(self, x, turn=None, cache=None):
     "The result for words that follow those of the cache."
     q, k, v = self.headed(x, turn)
     if cache is not None: k, v = cache.add(k, v)
-    if not self.cap: y = q.attention(k, v, scale=self.scale, window=self.window)
+    if not self.cap: y = q.attention(k, v, scale=self.scale, window=self.window, sinks=self.sinks)
     else:
         k, v = k.to('f32'), v.to('f32').rename(seq='key')
-        p = shares_by_hand(q, k, self.scale, self.cap, self.window)
+        p = shares_by_hand(q, k, self.scale, self.cap, self.window, self.sinks)
         y = p.dot(v, 'key').permute(*q.tags[:-2], 'kv_head', 'group', 'd').contiguous()
         y = y.merge('out', 'kv_head group d')
     return self.o(y)
@@ -286,12 +331,13 @@ def build_block(c, i, tensors):
     own = {k.split('.')[2]: t for k, t in tensors.items() if k.startswith(f'blocks.{i}.')}
     def norm(name): return Norm(own[name], own.get(f'{name}_bias'), c.eps)
     def part(name):
-        over = list(maps_of(c)[name])[1]
+        over = list(maps_of(c, i)[name])[-1]
         return Map(own[name], own.get(f'{name}_bias'), over)
     norms = {n: norm(n) for n in own if n in ('norm1', 'norm2', 'after1', 'after2')}
     looks = {n: part(n) for n in 'qkvo'} | {n: norm(n) for n in ('q_norm', 'k_norm') if n in own}
-    feed = Feed(c.act, part('up'), part('down'), part('gate') if 'gate' in own else None)
-    return DecoderLayer(c, Attention(c, c.windows[i], **looks), feed, **norms)
+    feed = Feed(c.act, part('up'), part('down'), part('gate') if 'gate' in own else None) if 'up' in own else None
+    if 'router' in own: feed = Mixture(c, part('router'), own, feed, part('share') if 'share' in own else None)
+    return DecoderLayer(c, Attention(c, c.windows[i], sinks=own.get('sinks'), **looks), feed, **norms)
 
 # %% ../../nbs/44_decoder.ipynb #806a1f1e
 class Model(Module):
@@ -451,7 +497,7 @@ def shares_of(self, ids, layer=0):
     look = block.attention
     y = x if block.norm1 is None else block.norm1(x)
     q, k, _ = look.headed(y, self.turn(self.config.ropes[layer], 0, n, is_far(self.config, n)))
-    p = shares_by_hand(q, k, look.scale, look.cap, look.window)
+    p = shares_by_hand(q, k, look.scale, look.cap, look.window, look.sinks)
     lead = [t for t in p.tags if t == 'batch']
     p = p.permute(*lead, 'kv_head', 'group', 'seq', 'key').contiguous()
     return p.merge('head', 'kv_head group')

@@ -8,6 +8,7 @@ from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
+from .gathered import gathered
 from .hub import find, there
 from .step import Looked
 from .templates import source_of
@@ -40,7 +41,9 @@ def _only_gguf(path):
 def _from_folder(path, ignore, *how):
     values = _json(path/'config.json')
     config, file = read_config(values, ignore), Safetensors(path)
-    tensors = fill(config, 'safetensors', {_plain(n): n for n in file}, file.__getitem__, *how)
+    names, get = {_plain(n): n for n in file}, file.__getitem__
+    if config.experts: names, get = gathered(names, get)
+    tensors = fill(config, 'safetensors', names, get, *how)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
     return model

@@ -3,6 +3,7 @@
 The meaning is that of the blocks in chapter 44, which a test compares; a model's cache of another type than f32, and
 anybody who watches layers or operations, gets those. What a step needs is looked up once, when a model takes its
 first one; weights that were exchanged since are looked up again."""
+from contextlib import nullcontext
 import numpy as np
 from .. import kernels
 from ..autograd import is_grad_enabled
@@ -10,6 +11,7 @@ from ..block_arithmetic import multiply
 from ..hooks import watching
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
+from ..ops.mixture import matrix_of
 from ..tensor import Tensor
 from .quick import quick, row_of, scaled
 
@@ -87,10 +89,62 @@ def turn_heads(x, cos, sin):
     return x
 
 
-def as_shares(s):
-    s -= s.max(-1, keepdims=True)
+def as_shares(s, sinks=None):
+    "Shares of scores, where a sink takes one too and gives nothing."
+    top = s.max(-1, keepdims=True)
+    if sinks is not None: top = np.maximum(top, sinks)
+    s -= top
     np.exp(s, out=s)
-    return s / s.sum(-1, keepdims=True)
+    return s / (s.sum(-1, keepdims=True) + (0 if sinks is None else np.exp(sinks - top)))
+
+
+# ---- feed-forwards
+
+def through(f):
+    "A feed-forward, or a mixture of them, as a function of a row."
+    if hasattr(f, 'router'): return through_chosen(f)
+    up, gate, down = joined(f.up), joined(f.gate), joined(f.down)
+    bend = getattr(kernels, f.act if f.act != 'gelu_erf' else 'gelu')
+    return (lambda x: down(bend(up(x)))) if gate is None else lambda x: down(bend(up(x), gate(x)))
+
+
+def through_chosen(f):
+    "Likewise, through a few experts: no other's weights are read."
+    router, shared, share = joined(f.router), f.shared and through(f.shared), joined(f.share)
+    bend, acquire = ROW_BENDS[f.act], getattr(f.up, 'acquire', None)
+
+    def alone(x, e):
+        gate, up = [own_product(w, b, e, x) for w, b in ((f.gate, f.gate_bias), (f.up, f.up_bias))]
+        return own_product(f.down, f.down_bias, e, bend(up, gate))
+
+    def mixed(x):
+        selected, weights = routed(router(x), f.chosen, f.over_all)
+        with nullcontext() if acquire is None else acquire(selected):
+            y = sum(alone(x, e) * w for e, w in zip(selected, weights))
+        return y if shared is None else y + shared(x) * (1 / (1 + np.exp(-share(x))))
+    return mixed
+
+
+def own_product(w, bias, e, x):
+    "A row times the matrix of expert e, and its bias."
+    m = matrix_of(w, e)
+    y = product_with(m, m.tags[-1])(x)
+    return y if bias is None else y + bias.data[e].astype('f4', copy=False)
+
+
+def routed(scores, k, over_all):
+    "The k best experts of a row, ties to the lower, and how much each says."
+    chosen = np.argsort(-scores, kind='stable')[:k]
+    e = np.exp(scores - scores[chosen[0]])
+    return chosen.tolist(), e[chosen] / (e if over_all else e[chosen]).sum()
+
+
+def steep(up, gate):
+    gate = np.minimum(gate, np.float32(7))
+    return (np.clip(up, -7, 7) + 1) * gate / (1 + np.exp(np.float32(-1.702) * gate))
+
+
+ROW_BENDS = dict(swiglu=kernels.swiglu, geglu=kernels.geglu, swiglu_oai=steep)
 
 
 class PlainStep:
@@ -119,20 +173,18 @@ class Layer:
         a, f = block.attention, block.feed
         self.block, self.look, self.heads, self.kv, self.d = block, a, a.heads, a.kv_heads, a.d
         self.q, self.k, self.v, self.o = [joined(getattr(a, n)) for n in 'qkvo']
-        self.up, self.gate, self.down = joined(f.up), joined(f.gate), joined(f.down)
+        self.feed = through(f)
         self.norm1, self.norm2, self.after1, self.after2 = [
             norm_of(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
         self.by_head = a.q_norm is not None and a.q_norm.weight.tags == ('d',)
         self.q_norm, self.k_norm = norm_of(a.q_norm), norm_of(a.k_norm)
-        self.bend = getattr(kernels, f.act if f.act != 'gelu_erf' else 'gelu')
+        self.sinks = None if a.sinks is None else a.sinks.data.reshape(self.kv, -1, 1)
         self.scale, self.plus = np.float32(a.scale), np.float32(block.scale)
 
     def __call__(self, x, turn, cache):
         first = x + self.after1(self.attend(self.norm1(x), turn, cache)) * self.plus
         y = self.norm2(x if self.block.parallel else first)
-        if self.gate is not None: y = self.bend(self.up(y), self.gate(y))
-        else: y = self.bend(self.up(y))
-        return first + self.after2(self.down(y)) * self.plus
+        return first + self.after2(self.feed(y)) * self.plus
 
     def heads_of(self, y, norm, n):
         y = y.reshape(n, self.d) if self.by_head else y
@@ -144,4 +196,4 @@ class Layer:
         keys, values = cache.put(k, self.v(x).reshape(self.kv, self.d))      # (s, kv, d)
         scores = np.matmul(q.reshape(self.kv, -1, self.d), keys.transpose(1, 2, 0)) * self.scale
         if self.look.cap: scores = np.tanh(scores / np.float32(self.look.cap)) * np.float32(self.look.cap)
-        return self.o(np.matmul(as_shares(scores), values.transpose(1, 0, 2)).reshape(-1))
+        return self.o(np.matmul(as_shares(scores, self.sinks), values.transpose(1, 0, 2)).reshape(-1))
