@@ -21,7 +21,7 @@ CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm'}     
 # Files of such a package that stand on its chapters, by the place in their order.
 PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', 'text.sentencepiece': '41a',
          'text.tokenizer': '41b', 'files.safetensors': '42a', 'files.described': '42b',
-         'llm.quick': '43a', 'llm.step': '43b', 'llm.gathered': '44a', 'llm.loading': '44b',
+         'llm.quick': '43a', 'llm.step': '43b', 'llm.store': '43c', 'llm.gathered': '44a', 'llm.loading': '44b',
          'llm.chat': '45a'}
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 

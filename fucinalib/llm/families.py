@@ -214,7 +214,8 @@ def gptneox(c, n, d):
 # %% ../../nbs/44a_families.ipynb #80420adf
 def experts_in(c, inside='moe_intermediate_size'):
     "How many experts a layer has, how many a word, how large they are."
-    return dict(experts=c('num_local_experts num_experts'), chosen=c('num_experts_per_tok'), expert_hidden=c(inside))
+    found = dict(experts=c('num_local_experts num_experts'), chosen=c('num_experts_per_tok'))
+    return found | dict(expert_hidden=c(inside))
 
 def without_experts(c, n):
     "Layers with one feed-forward: listed, or all but each so many."
@@ -240,9 +241,11 @@ def qwen3moe(c, n, d):
 # %% ../../nbs/44a_families.ipynb #9092dfb2
 def gptoss(c, n, d):
     c('experts_per_token initial_context_length moe_intermediate_size')      # told a second time
-    own = c('swiglu_alpha', 1.702), c('swiglu_limit', 7.), c('quantization_config', {}).get('quant_method', 'mxfp4')
+    blocks = c('quantization_config', {}).get('quant_method', 'mxfp4')
+    own = c('swiglu_alpha', 1.702), c('swiglu_limit', 7.), blocks
     if own != (1.702, 7., 'mxfp4'):
-        raise fault(OptionError, f'gptoss with {own}', help='swiglu_alpha 1.702, swiglu_limit 7, blocks in mxfp4')
+        help = 'swiglu_alpha 1.702, swiglu_limit 7, blocks in mxfp4'
+        raise fault(OptionError, f'gptoss with {own}', help=help)
     biases = 'q k v o ' * c('attention_bias', True) + 'router gates ups downs'
     windows = windows_of(c, n, lambda i: i % 2 == 0, 128)
     return experts_in(c, 'intermediate_size') | dict(ropes=same_rope(c, d, n, 150000.), windows=windows,
@@ -262,8 +265,8 @@ FAMILIES = dict(llama=(llama, False, 'silu', 1e-6), mistral=(mistral, False, 'si
                 mixtral=(mixtral, False, 'silu', 1e-5), qwen2moe=(qwen2moe, False, 'silu', 1e-6),
                 qwen3moe=(qwen3moe, False, 'silu', 1e-6), gptoss=(gptoss, False, 'silu', 1e-5))
 # as files call them
-ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2moe', 'qwen3_moe': 'qwen3moe',
-           'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss'}
+ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2moe',
+           'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss'}
 
 # %% ../../nbs/44a_families.ipynb #a825a9ad
 def family_called(name):
@@ -394,9 +397,12 @@ def _gemma3_habit(f, d, m, t):
     every = m('attention.sliding_window_pattern', 6)
     return scalar_of(f, d, 62) | dict(rope_parameters=both, sliding_window_pattern=every)
 
+def _gptoss_habit(f, d, m, t):
+    return dict(rope_parameters=f['rope_parameters'] | dict(truncate=False))
+
 HABITS = dict(llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46), gemma3=_gemma3_habit,
               qwen3moe=lambda f, d, m, t: dict(norm_topk_prob=True),
-              gptoss=lambda f, d, m, t: dict(rope_parameters=f['rope_parameters'] | dict(truncate=False)))
+              gptoss=_gptoss_habit)
 
 # %% ../../nbs/44a_families.ipynb #4e2721c1
 OUTER = {'embed_tokens': 'embed', 'norm': 'norm', 'lm_head': 'head'}
@@ -443,7 +449,7 @@ GGUF = (IN_GGUF, 'blk', {
 # %% ../../nbs/44a_families.ipynb #5a3bf327
 HOW = {('safetensors', 'gpt2'): dict.fromkeys('q o up down'.split(), 'columns'),
        ('safetensors', 'gptneox'): dict(q='heads')} | {
-       ('gguf', f): dict(q='pairs', k='pairs') for f in ('llama', 'mistral', 'mixtral', 'smollm3', 'granite')}
+       ('gguf', f): dict(q='pairs', k='pairs') for f in 'llama mistral mixtral smollm3 granite'.split()}
 
 IN_GGUF_OWN = dict(phi3=dict(ffn_up='gate up'), gptoss=dict(post_attention_norm='norm2'))
 JOINED, APART = ('gpt2', 'phi3', 'gptneox'), ('attn_q', 'attn_k', 'attn_v')      # in a GGUF

@@ -20,17 +20,18 @@ def gathered(names,  # name without prefix -> name in the file
     made, many = {}, {}
     for plain, name in names.items():
         if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
-        elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: row(get(n))
+        elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: as_row(get(n))
         elif plain.endswith('.sinks'): made[f'{plain}.weight'] = lambda n=name: get(n)
         elif re.search(r'\.experts\.(gate_up|down)_proj', plain): made |= in_turns(plain, name, names, get)
         else: made[plain] = lambda n=name: get(n)
     for plain, found in many.items():
-        if sorted(found) == [*range(len(found))]: made[plain] = lambda f=found: stacked([get(f[i]) for i in range(len(f))])
+        each = [found[i] for i in sorted(found)]
+        if max(found) < len(found): made[plain] = lambda each=each: stacked([get(n) for n in each])
         else: made |= {f'{plain} of expert {i}': None for i in found}      # one is missing
     return {plain: plain for plain in made}, lambda plain: made[plain]()
 
 
-def row(t): return wrap(t.data.reshape(-1), 'd1') if t.ndim == 2 else t
+def as_row(t): return wrap(t.data.reshape(-1), 'd1') if t.ndim == 2 else t
 
 
 def stacked(parts):

@@ -111,16 +111,20 @@ def through(f):
 def through_chosen(f):
     "Likewise, through a few experts: no other's weights are read."
     router, shared, share = joined(f.router), f.shared and through(f.shared), joined(f.share)
-    bend, acquire = ROW_BENDS[f.act], getattr(f.up, 'acquire', None)
+    bend, streamed = ROW_BENDS[f.act], hasattr(f.up, 'acquire')
 
     def alone(x, e):
         gate, up = [own_product(w, b, e, x) for w, b in ((f.gate, f.gate_bias), (f.up, f.up_bias))]
         return own_product(f.down, f.down_bias, e, bend(up, gate))
 
     def mixed(x):
-        selected, weights = routed(router(x), f.chosen, f.over_all)
-        with nullcontext() if acquire is None else acquire(selected):
-            y = sum(alone(x, e) * w for e, w in zip(selected, weights))
+        scores = router(x)
+        selected, weights = routed(scores, f.chosen, f.over_all, f.up.prefer(scores, f.chosen) if streamed else None)
+        if streamed: f.up.look_ahead(x, f.chosen)
+        y, pairs, most = 0, list(zip(selected, weights)), f.up.at_once if streamed else f.chosen
+        for i in range(0, len(pairs), most):
+            with f.up.acquire(selected[i:i + most]) if streamed else nullcontext():
+                for e, w in pairs[i:i + most]: y = y + alone(x, e) * w
         return y if shared is None else y + shared(x) * (1 / (1 + np.exp(-share(x))))
     return mixed
 
@@ -132,11 +136,11 @@ def own_product(w, bias, e, x):
     return y if bias is None else y + bias.data[e].astype('f4', copy=False)
 
 
-def routed(scores, k, over_all):
-    "The k best experts of a row, ties to the lower, and how much each says."
-    chosen = np.argsort(-scores, kind='stable')[:k]
-    e = np.exp(scores - scores[chosen[0]])
-    return chosen.tolist(), e[chosen] / (e if over_all else e[chosen]).sum()
+def routed(scores, k, over_all, chosen=None):
+    "The k best experts of a row, ties to the lower, or those chosen already; and how much each says."
+    if chosen is None: chosen = np.argsort(-scores, kind='stable')[:k].tolist()
+    e = np.exp(scores - scores.max())
+    return chosen, e[chosen] / (e if over_all else e[chosen]).sum()
 
 
 def steep(up, gate):

@@ -17,6 +17,7 @@ from ..autograd import op
 from ..block_arithmetic import multiply, tiled_back
 from ..checks import rank, real
 from ..errors import named
+from .copies import concat
 from ..tensor import Tensor, wrap
 from ..unrouted import bend_called, check_groups, check_routes, check_selected
 
@@ -26,10 +27,11 @@ class RoutePlan(namedtuple('RoutePlan', 'count offset order inverse')):
     pairs = property(lambda self: len(self.order), doc='How many there are.')
     active = property(lambda self: int((self.count > 0).sum()), doc='Experts that any token goes to.')
     most = property(lambda self: int(self.count.max()), doc='Tokens of the expert that has most.')
-    owner = property(lambda self: np.repeat(np.arange(len(self.count)), self.count), doc='Expert of each pair in order.')
+    owner = property(lambda self: np.arange(len(self.count)).repeat(self.count), doc='Their experts.')
 
     def __repr__(self):
-        return f'RoutePlan of {self.pairs} pairs to {self.active} of {len(self.count)} experts, {self.most} at most'
+        experts = f'{self.active} of {len(self.count)} experts'
+        return f'RoutePlan of {self.pairs} pairs to {experts}, {self.most} at most'
 
 
 # %% ../../nbs/25b_mixture.ipynb #5946d1a8
@@ -116,13 +118,22 @@ def steep_swiglu(up, gate, limit=7., slope=1.702):
     gate = gate.clamp(max=limit)
     return (up.clamp(-limit, limit) + 1) * gate * (gate * slope).sigmoid()
 
-BENDS = dict(swiglu=Tensor.swiglu, geglu=Tensor.geglu, swiglu_clamp10=clamped_swiglu, swiglu_oai=steep_swiglu)
+BENDS = dict(swiglu=Tensor.swiglu, geglu=Tensor.geglu, swiglu_clamp10=clamped_swiglu,
+             swiglu_oai=steep_swiglu)
 
 # %% ../../nbs/25b_mixture.ipynb #2a8c9738
 def _fetched(experts, plan):
     "A block in which the matrices of the chosen experts are there, wherever they are kept."
     acquire = getattr(experts.up, 'acquire', None)
     return nullcontext() if acquire is None else acquire(np.flatnonzero(plan.count).tolist())
+
+def _parts_of(plan, most):
+    "The plan in parts of at most so many experts, those that fit into memory together."
+    active = np.flatnonzero(plan.count)
+    for i in range(0, len(active), most):
+        own, count = active[i:i + most], np.zeros_like(plan.count)
+        count[own] = plan.count[own]
+        yield plan._replace(count=count, order=plan.order[plan.offset[own[0]]:][:count.sum()])
 
 def _with_bias(y, bias, plan):
     "Rows with the bias of their own expert."
@@ -148,6 +159,10 @@ def moe_ffn(x:Tensor,        # 'token embed'
     check_routes(x, experts, selected, weights)
     (token, choice), shape = weights.tags, weights.shape
     plan = route_plan(selected, experts.up.shape[0])
-    with _fetched(experts, plan): y = _through(x.index_select(token, plan.order // shape[1]), experts, plan)
+    rows = []
+    for part in _parts_of(plan, getattr(experts.up, 'at_once', plan.active)):
+        own = x.index_select(token, part.order // shape[1])
+        with _fetched(experts, part): rows.append(_through(own, experts, part))
+    y = rows[0] if len(rows) == 1 else concat(rows, token)
     y = y.index_select(token, plan.inverse).split(token, f'{token} {choice}', shape)
     return (y * weights).sum(choice)
