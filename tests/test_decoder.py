@@ -188,7 +188,8 @@ def test_the_metadata_of_a_gguf_is_a_configuration():
     np.testing.assert_allclose(c.ropes[0].speeds, 5e5**(-np.arange(16) / 16) / divisors.numpy(), rtol=1e-6)
     more = METADATA | {'llama.mystery_count': 8}
     with pytest.raises(OptionError, match='mystery_count'): as_config(more, have.get)
-    for ignore in 'mystery_count', ['mystery_*']: assert as_config(more, have.get, ignore) == as_config(METADATA, have.get)
+    for ignore in 'mystery_count', ['mystery_*']:
+        assert as_config(more, have.get, ignore) == as_config(METADATA, have.get)
 
 def test_rows_in_pairs_come_back(tmp_path):
     "Rows of queries and keys as llama.cpp orders them for llama: first and second half interleaved."
