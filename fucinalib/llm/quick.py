@@ -10,7 +10,7 @@ import numpy as np
 from .. import kernels
 from ..kernels import discovery, kernel
 from ..ops.blocks import BlockTensor
-from ..quant import REPACKABLE, Shelf, cache_folder, keep, mapped, lanes_dot, lanes_dot_exact, repack
+from ..quant import REPACKABLE, Shelf, cache_folder, inside, keep, mapped, lanes_dot, lanes_dot_exact, repack
 from ..tensor import Tensor
 
 SMALL = 1 << 20     # bytes of codes: a model that one thread reads sooner than two would meet
@@ -116,9 +116,11 @@ def layout_of(model, source):
 
 def is_of(model, found):
     "Whether a plan has this model's layers, and points into its own arrays."
-    c, p = model.config, found['parts']
-    return len(found['own']) == c.layers and len(p) == 7 * c.layers + 1 and p[-1, 1] * 32 >= c.vocab and \
-        p[:, 3].max() < len(found['codes']) and max(p[:, 4:6].max(), found['own'][:, :7].max()) < len(found['scales'])
+    c, p, own, kv = model.config, found['parts'], found['own'], model.config.kv_heads * model.config.d
+    long = np.array([c.width, c.width, c.d, c.d, c.heads * c.d, kv, kv])      # what `arranged` puts into `own`
+    return len(own) == c.layers and len(p) == 7 * c.layers + 1 and p[-1, 1] * 32 >= c.vocab and \
+        inside(found['codes'], found['scales'], p) and \
+        max((own[:, :7] + long)[own[:, :7] >= 0].max(), found['last'].max() + c.width) <= len(found['scales'])
 
 
 # one word
