@@ -10,6 +10,7 @@ from ..tensor import Tensor, wrap
 __all__ = ['gathered', 'as_mxfp4']
 
 ONE = re.compile(r'(.*\.experts)\.(\d+)\.(.*)')
+TURNS = re.compile(r'(.*\.experts)\.(gate_up|down)_proj(_bias|_blocks|_scales|)')
 TAGS = 'expert out in'
 
 
@@ -22,7 +23,7 @@ def gathered(names,  # name without prefix -> name in the file
         if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
         elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: as_row(get(n))
         elif plain.endswith('.sinks'): made[f'{plain}.weight'] = lambda n=name: get(n)
-        elif re.search(r'\.experts\.(gate_up|down)_proj', plain): made |= in_turns(plain, name, names, get)
+        elif turn := TURNS.fullmatch(plain): made |= in_turns(turn, name, names, get)
         else: made[plain] = lambda n=name: get(n)
     for plain, found in many.items():
         each = [found[i] for i in sorted(found)]
@@ -43,12 +44,12 @@ def stacked(parts):
 
 # ---- GPT-OSS
 
-def in_turns(plain, name, names, get):
+def in_turns(turn, name, names, get):
     "Name -> maker of what GPT-OSS stores as one tensor: gates in the even places, ups in the odd ones."
-    base, part, end = re.fullmatch(r'(.*\.experts)\.(gate_up|down)_proj(_bias|_blocks|_scales|)', plain).groups()
+    base, part, end = turn.groups()
     if end == '_scales': return {}
     def whole():
-        if end == '_blocks': return as_mxfp4(get(name).data, get(names[plain.replace('_blocks', '_scales')]).data)
+        if end == '_blocks': return as_mxfp4(get(name).data, get(names[turn[0].replace('_blocks', '_scales')]).data)
         t = get(name)
         return t.data if end else t.data.swapaxes(1, 2)
     kind = 'bias' if end == '_bias' else 'weight'

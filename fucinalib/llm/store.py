@@ -17,6 +17,7 @@ from ..dtypes import as_dtype
 from ..errors import FileError, GradError, InvalidShape, OptionError, fault, named
 from ..files import GGUF
 from ..files.gguf import bytes_of
+from ..files.split import files_of
 from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from ..whole import replacing
@@ -364,10 +365,11 @@ def stream_experts(model,    # of a GGUF file, with experts
     mixed = {i: b.feed for i, b in enumerate(model.blocks) if hasattr(b.feed, 'router')}
     if not mixed or getattr(model, 'source', None) is None:
         raise fault(OptionError, 'streams the experts of a GGUF file', help="fl.llm.load('mixture.gguf', widen=False)")
-    file, store = GGUF(model.source), ExpertStore(model.source, memory, **options)
+    paths = files_of(model.source)
+    files, store = [GGUF(p) for p in paths], ExpertStore(paths, memory, **options)
     for i, f in mixed.items():
-        store.add_layer(i, [_place(file, f'blk.{i}.ffn_{n}_exps.weight', getattr(f, n)) for n in PARTS])
-    file.close()
+        store.add_layer(i, [_place(files, f'blk.{i}.ffn_{n}_exps.weight', getattr(f, n)) for n in PARTS])
+    for file in files: file.close()
     store.finalize()
     for i, f in mixed.items():
         for k, n in enumerate(PARTS):
@@ -380,8 +382,9 @@ def stream_experts(model,    # of a GGUF file, with experts
     return store
 
 
-def _place(file, name, w):
-    info = file.info(name)
+def _place(files, name, w):
+    at = next((i for i, f in enumerate(files) if name in f), 0)
+    info = files[at].info(name)
     if str(w.dtype) != info.kind:
         raise fault(OptionError, f'{name!r} is {info.kind}, and {w.dtype} in memory', help='load(path, widen=False)')
-    return Place(info.kind, info.offset, info.shape, w.tags, getattr(w, 'activation', None))
+    return Place(info.kind, info.offset, info.shape, w.tags, getattr(w, 'activation', None), at)
