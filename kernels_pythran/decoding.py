@@ -187,8 +187,8 @@ def headed(x, norms, own, heads, kv, d, eps, turns, pairs):
         if a >= 0: normed(x[h * d:h * d + d], norms[a:a + d], eps, x[h * d:h * d + d])
         if own[7] >= 0: turned(x[h * d:h * d + d], turns[own[7]], pairs)
 
-def layer(codes, scales, norms, parts, i, own, sizes, eps, scale, turns, keys, values, bytes_k, bytes_v, k, v, first, p,
-          x, y, q, s, t, w, z0, z1, z2, z3, z4, c, row, scores):
+def layer(codes, scales, norms, parts, i, own, sizes, eps, scale, turns, keys, values, bytes_k, bytes_v, k, v, first,
+          p, x, y, q, s, t, w, z0, z1, z2, z3, z4, c, row, scores):
     width = sizes[0]
     hidden = sizes[1]
     heads = sizes[2]
@@ -224,8 +224,8 @@ def layer(codes, scales, norms, parts, i, own, sizes, eps, scale, turns, keys, v
     share(codes, scales, parts, at + 6, at + 7, y, q, s, t, c, row, as_is, z4)
     plus(x, z4, width)
 
-def thread(start, codes, scales, norms, parts, own, sizes, eps, scale, turns, keys, values, bytes_k, bytes_v, k, v, first,
-           p, x, y, q, s, t, w, z0, z1, z2, z3, z4, c, row, scores, logits):
+def thread(start, codes, scales, norms, parts, own, sizes, eps, scale, turns, keys, values, bytes_k, bytes_v, k, v,
+           first, p, x, y, q, s, t, w, z0, z1, z2, z3, z4, c, row, scores, logits):
     width = sizes[0]
     copied(start, x, width)
     layers = own.shape[0]

@@ -7,7 +7,7 @@ guesses ahead for a large one, and a given text can be weighed."""
 __all__ = ['ENDS', 'FIRST', 'FILLED', 'PART', 'Context', 'feed', 'cut', 'common', 'read', 'Stops', 'open_end', 'Step',
            'logprobs', 'one_by_one', 'Generation', 'walk', 'ready', 'note', 'likeliest', 'speed', 'ids_of',
            'ending_ids', 'room_of', 'generate', 'share_at', 'decide', 'guesses', 'copy', 'with_draft', 'judged',
-           'rewind', 'check_same', 'fitted', 'token_logprobs', 'score_window', 'perplexity', 'Score', 'score',
+           'rewind', 'check_same', 'filled_up', 'token_logprobs', 'score_window', 'perplexity', 'Score', 'score',
            'behind', 'Beam', 'longer', 'rows_of_texts', 'beam_search', 'worth', 'enough', 'best_of']
 
 # %% ../../nbs/45_generation.ipynb #d75b6b60
@@ -271,7 +271,7 @@ def guesses(draft, size, sampler, text, n, ends):
     found, sampler = [], sampler.copy()
     while len(found) < n:
         row = draft.feed([found[-1][0]], last=True) if found else draft.read(text)
-        place, q = len(text) + len(found), sampler.shares(fitted(row, size))
+        place, q = len(text) + len(found), sampler.shares(filled_up(row, size))
         guess = int(q[0][falls_on(q[1], dice(sampler.how.seed, place))])
         found.append((guess, q))
         sampler.add(guess)
@@ -333,7 +333,7 @@ def check_same(target, draft):
         same = more <= FILLED and known[0][FIRST:n] == known[1][FIRST:n]
     if not same: raise other_vocabulary(draft.size, target.size)
 
-def fitted(row, size):
+def filled_up(row, size):
     "A row as long as the target's; what it lacks gets no share."
     return np.append(row[:size], np.full(max(0, size - row.size), -np.inf, row.dtype))
 

@@ -47,7 +47,7 @@ def maps_in(model):
     yield model.head
 
 
-def rows_of(w, at):
+def table_rows(w, at):
     "Rows of a table as f32."
     if isinstance(w, Tensor): return w.data[at].astype('f4', copy=False)
     b = w.blocks[at]
@@ -258,7 +258,7 @@ class Quick:
             o[9] = layer.end - layer.start
             o[8] = max(0, o[9] - layer.window + 1) if layer.window else 0
         self.sizes[8] = KINDS.index(cache.dtype)
-        x, logits = rows_of(model.embed, [word])[0], np.empty(32 * int(p.parts[-1, 1]), np.float32)
+        x, logits = table_rows(model.embed, [word])[0], np.empty(32 * int(p.parts[-1, 1]), np.float32)
         if c.embed_scale != 1: x = x * np.float32(c.embed_scale)
         decode_word(x, p.codes, p.scales, self.small.now(), p.parts, self.own, self.sizes, self.eps, self.scale,
                     self.turns(model, cache), *self.memory(c, cache),

@@ -12,7 +12,7 @@ from ..hooks import watching
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
 from ..tensor import Tensor, wrap
-from .quick import quick, rows_of, scaled
+from .quick import quick, table_rows, scaled
 
 __all__ = ['Plain', 'stepping', 'ONE_BY_ONE']
 
@@ -111,10 +111,10 @@ class Plain:
 
     def stream(self, model, ids, cache, far):
         "model.stream on plain arrays."
-        c, start, x = model.config, len(cache), rows_of(model.embed, ids)
+        c, start, x = model.config, len(cache), table_rows(model.embed, ids)
         n = start + len(ids)
         if c.embed_scale != 1: x *= np.float32(c.embed_scale)
-        if c.places: x += rows_of(model.places, slice(start, n))
+        if c.places: x += table_rows(model.places, slice(start, n))
         for i, layer in enumerate(self.layers):
             x = layer(x, model.speeds(c.ropes[i], start, n, far), cache.layers[i])
         cache.ids += ids.tolist()
