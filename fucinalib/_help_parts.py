@@ -472,6 +472,14 @@ activation
     in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
 widen
     weights of 16 bits become f32 once; False: for each product, in half the memory
+quant
+    blocks that weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ...
+requant
+    whether weights that are in other blocks are rounded to them, too
+budget
+    bytes of floats that are on the way at a time
+keep
+    whether the layout of a decoder's step is kept beside the caches, for the next time
 """,
     'llm.score':
 """How likely each of some continuations is. Longer ones are less likely by nature.
@@ -1404,6 +1412,18 @@ code
     (rows, columns), int8
 size
     codes that share a scale: 16, or a multiple of 32
+""",
+    'quant.pairs_dot':
+"""Products added two by two in 16 bits, cut off as the instruction does it, without what `zero` added.
+
+Parameters
+----------
+w
+    codes (rows, columns), int8
+u
+    codes of a row, uint8
+zero
+    what was added to them
 """,
     'quant.quantize':
 """A weight rounded by `round_rows`, with its rows side by side.

@@ -20,7 +20,8 @@ ORDER = """_before_numpy colors errors whole absent misnamed sides positions els
 CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm'}      # packages of chapters
 # Files of such a package that stand on its chapters, by the place in their order.
 PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', 'text.sentencepiece': '41a',
-         'text.tokenizer': '41b', 'files.safetensors': '42a', 'files.described': '42b',
+         'text.tokenizer': '41b', 'files.safetensors': '42a', 'files.split': '42a',
+         'files.described': '42b',
          'llm.quick': '43a', 'llm.step': '43b', 'llm.loading': '44b',
          'llm.chat': '45a'}
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything

@@ -147,7 +147,7 @@ def test_tensors_that_do_not_fit_are_named(tmp_path):
 
 def test_what_is_no_model_is_refused(tmp_path):
     with pytest.raises(FileError, match='no file or folder'): fl.llm.load(tmp_path/'absent')
-    with pytest.raises(FileError, match='no config.json and 0 GGUF'): fl.llm.load(tmp_path)
+    with pytest.raises(FileError, match='has no model'): fl.llm.load(tmp_path)
     (tmp_path/'config.json').write_text('{"model_type"')
     with pytest.raises(FileError, match='is no JSON'): fl.llm.load(tmp_path)
     (tmp_path/'config.json').write_text(json.dumps(LLAMA))

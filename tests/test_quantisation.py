@@ -98,6 +98,22 @@ def test_whole_numbers_agree_exactly(name):
     assert np.array_equal(twin, y) and np.array_equal(kernels.lanes_dot(r.codes, r.scales, r.parts, x), y)
 
 
+@pytest.mark.parametrize('seed', range(5))
+def test_seven_bits_in_pairs_are_exact(seed):
+    "The largest weights and the largest codes too; with eight bits they are not."
+    rng = np.random.default_rng(seed)
+    w = rng.integers(-128, 128, (16, 256)).astype('i1')
+    w[:2], x = [[-128], [127]], rng.standard_normal(256).astype('f4')
+    for x in (x, np.ones(256, 'f4'), -np.ones(256, 'f4'), np.zeros(256, 'f4')):
+        u, s = quant.round_7(x)
+        assert u.dtype == np.uint8 and 1 <= u.min() and u.max() <= 127
+        q = u.astype('i8') - 64
+        assert np.array_equal(quant.pairs_dot(w, u), w.astype('i8') @ q)
+        assert np.abs(q * float(s) - x).max() <= float(s) / 2 * 1.0001
+    q = np.full(256, 127, 'i8')
+    assert not np.array_equal(quant.pairs_dot(w, (q + 128).astype('u1'), 128), w.astype('i8') @ q)
+
+
 def test_extreme_codes_do_not_overflow():
     "All codes and all of x at their largest, in the formats with the widest codes."
     for code, kind in ((-128, quant.OCTETS), (127, quant.OCTETS), (15, quant.NIBBLES), (-8, quant.NIBBLES)):
@@ -176,11 +192,83 @@ def test_a_file_that_is_not_whole_is_not_believed(stored, n):
     assert quant.mapped(path, source) is None
 
 
-@pytest.mark.parametrize('old, new', [(b'repacked', b'repasted'), (b'"version": 1', b'"version": 9'), (b'{', b'[')])
+@pytest.mark.parametrize('old, new', [(b'repacked', b'repasted'), (b'"version": 2', b'"version": 9'), (b'{', b'[')])
 def test_another_version_is_not_believed(stored, old, new):
     path, source, _ = stored
     path.write_bytes(path.read_bytes().replace(old, new, 1))
     assert quant.mapped(path, source) is None
+
+
+@pytest.mark.parametrize('at', (4, 70_000, 200_000, -70))
+def test_a_byte_that_changed_is_not_believed(tmp_path, at):
+    source, path = tmp_path / 'model.gguf', tmp_path / 'cache'
+    source.write_bytes(b'weights')
+    quant.keep(path, source, dict(codes=np.arange(200_000, dtype='i4').view('u1'), last=np.ones(16)))
+    assert quant.mapped(path, source) is not None
+    data, start = bytearray(path.read_bytes()), quant.head_of(path)[1]
+    data[start + at if at > 0 else at] ^= 64
+    path.write_bytes(data)
+    assert quant.mapped(path, source) is None
+
+
+def test_pages_of_zeros_are_not_believed(stored):
+    "What a machine that lost its power may leave of a file: the right length and nothing in it."
+    path, source, _ = stored
+    start = quant.head_of(path)[1]
+    data = path.read_bytes()
+    path.write_bytes(data[:start] + bytes(len(data) - start))
+    assert quant.mapped(path, source) is None
+
+
+def test_a_part_that_changed_makes_the_model_another(tmp_path):
+    parts = [tmp_path / f'm-0000{i}-of-00002.gguf' for i in (1, 2)]
+    for p in parts: p.write_bytes(b'weights')
+    quant.keep(tmp_path / 'cache', parts[0], dict(a=np.ones(3)))
+    assert quant.mapped(tmp_path / 'cache', parts[0]) is not None
+    os.utime(parts[1], ns=(1, 1))
+    assert quant.mapped(tmp_path / 'cache', parts[0]) is None
+
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch):
+    "Four kept files of 1 MB, the first used last: (their folder, their names as they were used)."
+    monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path))
+    folder = quant.cache_folder()
+    for i, name in enumerate('bcda'):
+        (tmp_path / name).write_bytes(b'weights')
+        quant.keep(folder / name, tmp_path / name, dict(codes=np.full(1 << 20, i, 'u1')))
+        os.utime(folder / name, (i, i))
+    return folder, 'bcda'
+
+
+def names(folder): return ''.join(k.path.name for k in quant.all_kept(folder))
+
+
+def test_too_much_is_thrown_away_the_longest_unused_first(shelf, monkeypatch):
+    folder, order = shelf
+    assert names(folder) == order
+    assert quant.mapped(folder / 'b', folder.parent / 'b') is not None and names(folder) == 'cdab'
+    quant.prune(most=2_500_000)
+    assert names(folder) == 'ab'
+    monkeypatch.setenv('FUCINALIB_CACHE_GB', '.0024')
+    quant.keep(folder / 'd', folder.parent / 'd', dict(codes=np.zeros(1 << 20, 'u1')))
+    assert names(folder) == 'bd'
+    quant.keep(folder / 'c', folder.parent / 'c', dict(codes=np.zeros(1 << 22, 'u1')))      # more than all may be
+    assert names(folder) == 'bd'
+
+
+def test_what_is_of_no_use_is_thrown_away(shelf):
+    "The model is gone, or another one; a version before; what a program that ended left. Nobody else's files."
+    folder, _ = shelf
+    (folder.parent / 'b').unlink()
+    os.utime(folder.parent / 'c', ns=(1, 1))
+    (folder / 'd').write_bytes((folder / 'd').read_bytes().replace(b'"of": ', b'"to": ', 1))
+    (folder / 'a.77.part').write_bytes((folder / 'a').read_bytes())
+    (folder / 'b.78.part').write_bytes((folder / 'a').read_bytes())
+    os.utime(folder / 'b.78.part', (1, 1))
+    (folder / 'mine.json').write_text('{}')
+    quant.prune()
+    assert sorted(p.name for p in folder.iterdir()) == ['a', 'a.77.part', 'mine.json']
 
 
 def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path):
@@ -442,6 +530,21 @@ def test_a_kept_layout_is_the_layout(tmp_path, monkeypatch):
         if file.is_file(): os.truncate(file, 1000)
     again = stepping.Quick(model, source)
     assert np.array_equal(again.plan.codes, made.plan.codes) and again.plan.codes.flags.writeable
+
+
+def test_a_layout_that_points_behind_its_end_is_none():
+    model = decoder()
+    found = stepping.arranged(model).arrays()
+    assert stepping.is_of(model, found)
+    for name in ('codes', 'scales'):
+        for n in (1, 1000): assert not stepping.is_of(model, found | {name: found[name][:-n]})
+    def bent(name, column, value):
+        a = found[name].copy()
+        a[0, column] = value
+        return found | {name: a}
+    for column in range(1, 6):      # groups, blocks, begins of codes, scales and offsets
+        assert not stepping.is_of(model, bent('parts', column, 1 << 40)), column
+        assert not stepping.is_of(model, bent('parts', column, -2)), column
 
 
 @pytest.mark.skipif('decode_word' not in kernels.discovery.active(), reason='kernels are not compiled here')

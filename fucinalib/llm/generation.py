@@ -5,10 +5,11 @@ guesses ahead for a large one, and a given text can be weighed."""
 
 # %% auto #0
 __all__ = ['ENDS', 'FIRST', 'FILLED', 'PART', 'Context', 'feed', 'cut', 'common', 'read', 'Stops', 'open_end', 'Step',
-           'logprobs', 'one_by_one', 'Generation', 'walk', 'ready', 'note', 'likeliest', 'speed', 'ids_of',
-           'ending_ids', 'room_of', 'generate', 'share_at', 'decide', 'guesses', 'copy', 'with_draft', 'judged',
-           'rewind', 'check_same', 'filled_up', 'token_logprobs', 'score_window', 'perplexity', 'Score', 'score',
-           'behind', 'Beam', 'longer', 'rows_of_texts', 'beam_search', 'worth', 'enough', 'best_of']
+           'logprobs', 'one_by_one', 'Generation', 'speaking', 'walk', 'ready', 'note', 'likeliest', 'speed',
+           'ids_of', 'ending_ids', 'room_of', 'generate', 'share_at', 'decide', 'guesses', 'copy', 'with_draft',
+           'judged', 'rewind', 'check_same', 'filled_up', 'token_logprobs', 'score_window', 'perplexity', 'Score',
+           'score', 'behind', 'Beam', 'longer', 'rows_of_texts', 'beam_search', 'worth', 'enough', 'best_of',
+           'text_behind']
 
 # %% ../../nbs/45_generation.ipynb #d75b6b60
 from math import exp, log
@@ -20,8 +21,8 @@ from ..checks import flag, look_at, number, whole
 from ..errors import FucinaError, named
 from .sampling import Sampler, Sampling, best, dice, falls_on, heaviest, weights
 from .step import ONE_BY_ONE
-from .unfit import (cannot_go_back, check_sampling, check_stops, nothing_to_score,
-                                 other_vocabulary, room_left)
+from .unfit import (cannot_go_back, check_sampling, check_stops, known_ids, no_tokenizer,
+                                 nothing_to_score, other_vocabulary, room_left)
 
 # %% ../../nbs/45_generation.ipynb #c87f8aab
 class Context:
@@ -49,6 +50,7 @@ def feed(self, ids, last=False):
     "Logits after each of some further tokens, or after the last: an array."
     with no_grad(): rows = self.model(np.array(ids), cache=self.cache, last=last).data
     self.ids += ids
+    if tok := self.model.tokenizer: rows = rows[..., :len(tok)]      # a padded table has more
     self.size = rows.shape[-1]      # of the vocabulary
     return rows
 
@@ -129,6 +131,7 @@ def one_by_one(context, made):
 class Generation:
     "An answer while it is made: an iterator of steps."
     finish = None       # 'stop' or 'length' when it is over
+    goes_on = True      # its text goes on from the prompt's; that of a chat is one by itself
     prompt_seconds = seconds = 0.
     def __init__(self, model, prompt, most, ends, stops, top, sampler):
         self.tokenizer, self.prompt, self.most, self.ends = model.tokenizer, prompt, most, ends
@@ -146,10 +149,18 @@ class Generation:
         for _ in self: pass
         return self.text
 
+# %% ../../nbs/45_generation.ipynb #b2b0bb59
+def speaking(tok, before=()):
+    "The stream of an answer's text behind some ids; a blank at its head stays where they are text."
+    spoken = tok.stream()
+    if before and before[-1] not in getattr(tok, 'control', ()): spoken.begun = True
+    return spoken
+
 # %% ../../nbs/45_generation.ipynb #d3525165
 def walk(self):
     "The steps."
-    spoken, begin = self.tokenizer and self.tokenizer.stream(), perf_counter()
+    before, begin = self.prompt[-1:] if self.goes_on else (), perf_counter()
+    spoken = self.tokenizer and speaking(self.tokenizer, before)
     for id, row in self.source:
         self.note(id, begin)
         text = self.ready(id, spoken) if spoken else ''
@@ -205,7 +216,8 @@ Generation.speed, Generation.tally = speed, (0, 0)
 def ids_of(model, text, begin=True):
     "A prompt as a list of ids."
     tok = model.tokenizer
-    if not isinstance(text, str): return [int(i) for i in getattr(text, 'data', text)]
+    if isinstance(text, str) and tok is None: raise no_tokenizer(text)
+    if not isinstance(text, str): return known_ids([int(i) for i in getattr(text, 'data', text)], tok)
     return [tok.bos] * bool(begin and tok.add_bos and tok.bos is not None) + list(tok.encode(text))
 
 # %% ../../nbs/45_generation.ipynb #af9de0f8
@@ -451,7 +463,7 @@ def beam_search(model,                # as for generate
         done += [f for f in found[:beams] if f[1][-1] in ends]
         live = [f for f in found if f[1][-1] not in ends][:beams]
         if enough(done, live, beams, length_penalty): break
-    return best_of(model, done + live, beams, length_penalty)
+    return best_of(model, prompt, done + live, beams, length_penalty)
 
 # %% ../../nbs/45_generation.ipynb #8bbbdabc
 def worth(found, power): return found[0] / len(found[1])**power
@@ -461,8 +473,13 @@ def enough(done, live, beams, power):
     if len(done) < beams or not live: return not live
     return sorted(worth(f, power) for f in done)[-beams] >= max(worth(f, power) for f in live)
 
-def best_of(model, found, beams, power):
+def best_of(model, prompt, found, beams, power):
     "The best texts as Beams."
-    tok = model.tokenizer
     best = sorted(found, key=lambda f: -worth(f, power))[:beams]
-    return [Beam(worth(f, power), *f, tok.decode(f[1]) if tok else '') for f in best]
+    return [Beam(worth(f, power), *f, text_behind(model.tokenizer, prompt, f[1])) for f in best]
+
+def text_behind(tok, prompt, ids):
+    "The text of an answer to a prompt."
+    if not tok: return ''
+    spoken = speaking(tok, prompt)
+    return ''.join(map(spoken.push, ids)) + spoken.end()

@@ -11,7 +11,7 @@ from .. import kernels
 from ..formats import q8_0
 from ..kernels import discovery, kernel
 from ..ops.blocks import BlockTensor
-from ..quant import REPACKABLE, Shelf, cache_folder, keep, mapped, lanes_dot, lanes_dot_exact, repack
+from ..quant import REPACKABLE, Shelf, cache_folder, inside, keep, mapped, lanes_dot, lanes_dot_exact, repack
 from ..tensor import Tensor
 
 SMALL = 1 << 20     # bytes of codes: a model that one thread reads sooner than two would meet
@@ -111,8 +111,7 @@ def layout_of(model, source):
 def is_of(model, found):
     "Whether a plan has this model's layers, and points into its own arrays."
     c, p = model.config, found['parts']
-    return len(p) == 7 * c.layers + 1 and p[-1, 1] * 32 >= c.vocab and \
-        p[:, 3].max() < len(found['codes']) and p[:, 4:6].max() < len(found['scales'])
+    return len(p) == 7 * c.layers + 1 and p[-1, 1] * 32 >= c.vocab and inside(found['codes'], found['scales'], p)
 
 
 class Small:
