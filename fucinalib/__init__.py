@@ -40,7 +40,7 @@ for _path, _text in _texts.items():      # what help() says of parameters
 _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises',
               summary='nn.module', record='recording', profile='profiling')
 # packages of parts III and IV, likewise
-_PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora', 'files', 'text', 'quant', 'llm'}
+_PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora', 'files', 'text', 'quant', 'llm', 'serve'}
 
 
 def __dir__(): return sorted({*globals(), *_LATER, *_PARTS})

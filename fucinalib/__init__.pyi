@@ -10,6 +10,7 @@ from . import lora as lora
 from . import nn as nn
 from . import optim as optim
 from . import quant as quant
+from . import serve as serve
 from . import text as text
 from . import train as train
 from .dtypes import DType as DType

@@ -208,6 +208,12 @@ decay
     of the way back to where they began, after each generation
 norm
     decay by a share of the way; 'l1': by a fixed step
+flips
+    share of the weights in blocks that a member turns
+moves
+    share that may move in a generation
+cooling
+    `moves` is over 1 + cooling times the generation
 """,
     'evolution.Generations.step':
 """One generation. Returns the mean, the best and all rewards of its members.
@@ -216,6 +222,14 @@ Parameters
 ----------
 reward
     a function without arguments that tells how well the model does now
+""",
+    'evolution.genome':
+"""A weight of -1, 0 and 1 times its mean magnitude, in blocks of tq2_0; a copy.
+
+Parameters
+----------
+w
+    real numbers, the last axis a multiple of 256 long
 """,
     'files.Safetensors':
 """Tensors in the form safetensors: of a file, of all files that an index names, or of the folder of either.
@@ -1515,6 +1529,50 @@ bits
 size
     numbers that share a scale; None: a whole row
 """,
+    'serve.Job':
+"""An answer that somebody waits for.
+
+Parameters
+----------
+made
+    a Generation: prompt, options, and what was said so far
+hear
+    called with each Step; at the end with None, or with an error
+owner
+    whose it is: seats go round among owners
+guide
+    of chapter 53a: what may be said
+""",
+    'serve.QueueFull':
+"""A job that would have to wait behind too many others.
+
+Parameters
+----------
+head
+    the fault in one line, without the name of the operation
+help
+    a fix that runs; `{op}` in it stands for the operation's name
+operands
+    name -> the words that describe it, see `cells`
+op
+    the outermost operation the fault passed on its way out
+where
+    the layer it happened in: 'model.blocks.3.attention'
+""",
+    'serve.Scheduler':
+"""One model, many answers: in a turn one prompt is read on, and each who speaks says a token.
+
+Parameters
+----------
+model
+    of `load`, or any that keeps its contract
+seats
+    answers that are made at once
+queue
+    jobs that may wait besides
+chunk
+    tokens of a prompt that are read in one turn
+""",
     'text.Tokenizer':
 """Text to ids and back.
 
@@ -1789,6 +1847,16 @@ Parameters
 path
     'model.safetensors'
 """,
+    'train.load_params':
+"""Arrays in their order, from a file; into tensors if they are given.
+
+Parameters
+----------
+path
+    what `save_params` or tensai's SaveParams wrote
+params
+    a module, or tensors in order, that get the numbers; all of them or none
+""",
     'train.load_weights':
 """Name -> array, from a file; into a model if one is given.
 
@@ -1866,6 +1934,16 @@ more
     none: parts have names
 parts
     model=, optimizer=, ema=: what has a state_dict, or such a dict
+""",
+    'train.save_params':
+"""Write arrays without names, in their order, as tensai does: at once, the old file or the new one.
+
+Parameters
+----------
+path
+    `model.json`; directories above it are made
+params
+    a module, or tensors in order
 """,
     'train.save_weights':
 """Write weights to a file, at once: whoever looks finds the old file or the new one, whole.

@@ -59,6 +59,25 @@ HOME = Path(__file__).parent/'data'/'decoders'
 PROMPT, MORE = 14, 6      # words; phi3_longrope's border is at 16
 
 
+def random_decoder(seed=0, **more):
+    "A llama of random weights that reads bytes and chats, without a file."
+    import fucinalib as fl
+    from fucinalib.llm.decoder import Config, Model, Rope, tensors_of
+    from speaker import CHATML, Bytes
+    tok, rng = Bytes(), np.random.default_rng(seed)
+    rope = Rope(tuple(1e4**-(np.arange(4) / 4)))
+    sizes = dict(family='llama', vocab=len(tok), width=32, layers=2, heads=4, kv_heads=2, d=8, hidden=64, context=512)
+    c = Config(**sizes | dict(ropes=(rope,) * sizes['layers']) | more)
+    def values(name, sizes):
+        "Logits apart enough that the last bit decides nothing."
+        shape = tuple(sizes.values())
+        if 'norm' in name: return np.ones(shape, 'f4')
+        made = rng.normal(size=shape, scale=1. if name == 'embed' else 2 * shape[-1]**-.5).astype('f4')
+        if name == 'embed': made[256:] = 0      # it hardly ever ends
+        return made
+    return Model(c, {n: fl.Tensor(values(n, s), list(s)) for n, s in tensors_of(c).items()}, tok, CHATML)
+
+
 def made(name, folder):
     "Write a model into a folder. Returns what transformers computes with it: ids, logits, every stream, steps."
     import torch, transformers

@@ -5,10 +5,10 @@
 # %% auto #0
 __all__ = ['GATED', 'CHUNK', 'KINDS', 'SPARE', 'Rope', 'Sizes', 'Choices', 'Config', 'say_config', 'say_each',
            'norm_tensors', 'feed_maps', 'maps_of', 'norms_of', 'tensors_of', 'Map', 'widened', 'rows_at', 'Norm',
-           'Feed', 'Mixture', 'seen_from', 'shares_by_hand', 'Attention', 'headed', 'looked', 'DecoderLayer', 'Turns',
-           'build_block', 'Model', 'stream', 'turn', 'is_far', 'taken_up', 'read', 'stepper', 'speeds', 'logits',
-           'check_ids', 'forward', 'hidden', 'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen', 'Cache',
-           'check_cache', 'truncate', 'settle', 'cache']
+           'Feed', 'Mixture', 'seen_from', 'shares_by_hand', 'Attention', 'headed', 'taken', 'looked', 'DecoderLayer',
+           'Turns', 'build_block', 'Model', 'stream', 'turn', 'is_far', 'taken_up', 'read', 'goes_on', 'speeds',
+           'logits', 'check_ids', 'forward', 'hidden', 'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen',
+           'Cache', 'check_cache', 'truncate', 'settle', 'cache']
 
 # %% ../../nbs/44_decoder.ipynb #e813373b
 from dataclasses import dataclass, fields
@@ -19,6 +19,7 @@ from ..checks import is_whole, one_of, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError
 from ..errors import fault, named
 from .step import stepping
+from ..nn.layers import Linear
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
 from ..ops.masks import band_mask
@@ -157,15 +158,17 @@ def tensors_of(c):
     return found | norm_tensors(c, 'norm', 'embed', c.width)
 
 # %% ../../nbs/44_decoder.ipynb #847534e5
-class Map(Module):
+class Map(Linear):
     "y = x W + b along one axis; the weight stays as its file has it."
+    gives = 'f32'
     def __init__(self, weight, bias=None, over='embed'):
+        self.outputs = dict(weight.sizes)
+        self.inputs, self.inner = {over: self.outputs.pop(over)}, {over: over}
         self.weight, self.bias, self.over = weight, bias, over
 
     def spec(self):
-        sizes = dict(self.weight.sizes)
-        n, kind = sizes.pop(self.over), self.weight.dtype
-        return f'{self.over}={n} to {say_sizes(sizes)}' + f', {kind}' * (kind != 'f32')
+        kind = self.weight.dtype
+        return f'{say_sizes(self.inputs)} to {say_sizes(self.outputs)}' + f', {kind}' * (kind != 'f32')
 
     def forward(self, x):
         y = x.dot(widened(self.weight), self.over)
@@ -280,19 +283,20 @@ def headed(self, x, turn):
 Attention.headed = headed
 
 # %% ../../nbs/44_decoder.ipynb #d8e3a629
+def taken(self, q, k, v, cache=None):
+    "What the queries take of the values, those of the cache too; heads side by side."
+    if cache is not None: k, v = cache.add(k, v)
+    if not self.cap: return q.attention(k, v, scale=self.scale, window=self.window, sinks=self.sinks)
+    k, v = k.to('f32'), v.to('f32').rename(seq='key')
+    p = shares_by_hand(q, k, self.scale, self.cap, self.window, self.sinks)
+    y = p.dot(v, 'key').permute(*q.tags[:-2], 'kv_head', 'group', 'd').contiguous()
+    return y.merge('out', 'kv_head group d')
+
 def looked(self, x, turn=None, cache=None):
     "The result for words that follow those of the cache."
-    q, k, v = self.headed(x, turn)
-    if cache is not None: k, v = cache.add(k, v)
-    if not self.cap: y = q.attention(k, v, scale=self.scale, window=self.window, sinks=self.sinks)
-    else:
-        k, v = k.to('f32'), v.to('f32').rename(seq='key')
-        p = shares_by_hand(q, k, self.scale, self.cap, self.window, self.sinks)
-        y = p.dot(v, 'key').permute(*q.tags[:-2], 'kv_head', 'group', 'd').contiguous()
-        y = y.merge('out', 'kv_head group d')
-    return self.o(y)
+    return self.o(self.taken(*self.headed(x, turn), cache))
 
-Attention.forward = looked
+Attention.taken, Attention.forward = taken, looked
 
 # %% ../../nbs/44_decoder.ipynb #84d9d5fc
 class DecoderLayer(Module):
@@ -412,12 +416,13 @@ def taken_up(self, ids, cache):
 CHUNK = 512      # words of a prompt that are read at a time
 
 # %% ../../nbs/44_decoder.ipynb #bd0ec50e
-def read(self, ids, cache, last):
+def read(self, ids, cache, last, stream=None):
     "The stream of the words, a prompt in chunks; of the last word alone if `last`."
-    if cache is None: parts = [self.stream(ids, far=is_far(self.config, ids.shape[-1]))]
+    stream = stream or self.stream
+    if cache is None: parts = [stream(ids, far=is_far(self.config, ids.shape[-1]))]
     else:
         far, every = taken_up(self, ids, cache)
-        parts = [self.stream(every[i:i + CHUNK], cache, far) for i in range(0, len(every), CHUNK)]
+        parts = [stream(every[i:i + CHUNK], cache, far) for i in range(0, len(every), CHUNK)]
     if last: parts = parts[-1:]
     x, n = parts[0] if len(parts) == 1 else concat(parts, 'seq'), 1 if last else ids.shape[-1]
     return x if x.size('seq') == n else x.narrow('seq', x.size('seq') - n, n)
@@ -425,19 +430,18 @@ def read(self, ids, cache, last):
 Model.read = read
 
 # %% ../../nbs/44_decoder.ipynb #5c78e975
-def stepper(self, cache):
-    "What reads one word on plain arrays, or None where the path above has to be taken."
-    if cache is None or is_far(self.config, len(cache) + 1) != bool(cache.far): return None
-    return stepping(self, cache)
+def goes_on(self, cache, n):
+    "Whether n more words turn at the speeds of those in the cache."
+    return is_far(self.config, len(cache) + n) == bool(cache.far)
 
 # %% ../../nbs/44_decoder.ipynb #e3b773e3
-def speeds(self, rope, n, far=False):
-    "Cosines and sines of word n, or None."
+def speeds(self, rope, start, n, far=False):
+    "Cosines and sines of the words start to n - 1, or None."
     if rope is None: return None
-    table = self.turns.table(rope, bool(far and rope.far), n + 1)
-    return table.cos.data[n], table.sin.data[n]
+    table = self.turns.table(rope, bool(far and rope.far), n)
+    return table.cos.data[start:n], table.sin.data[start:n]
 
-Model.stepping, Model.speeds = stepper, speeds
+Model.goes_on, Model.speeds = goes_on, speeds
 
 # %% ../../nbs/44_decoder.ipynb #0e9b2e44
 def logits(self, x):
@@ -476,9 +480,8 @@ def forward(self,
     if cache is not None and a.ndim > 1:
         raise fault(OptionError, 'a cache holds one text', help='a cache and a call for each')
     if cache is not None: cache.settle()
-    if a.shape == (1,) and (step := self.stepping(cache)):
-        y = wrap(step(self, int(a[0]), cache), ('vocab',))
-        return y if last else y.insert_axis('seq', 0)
+    if fast := stepping(self, cache):
+        return wrap(fast(self, a, cache, last), ('vocab',) if last else ('seq', 'vocab'))
     y = self.logits(self.read(a, cache, last))
     return y.squeeze('seq') if last else y
 
