@@ -52,7 +52,7 @@ def check_routes(x, experts, selected, weights):
     own = getattr(weights, 'tags', ())
     if len(own) != 2 or own[0] != x.tags[0] or getattr(selected, 'tags', own) != own or own[1] in x.tags:
         raise fault(TagError, f'choices and their weights have the axes {x.tags[0]!r} and another one',
-                    help=f"top = scores.topk('expert', k, out='choice'); top.indices, top.values", x=x, weights=weights,
+                    help="top = scores.topk('expert', k, out='choice'); top.indices, top.values", x=x, weights=weights,
                     selected=selected)
     if weights.shape[0] == x.shape[0] and np.shape(getattr(selected, 'data', selected)) == weights.shape: return
     raise fault(ShapeMismatch, 'as many choices as weights, for each token', help='one weight for each choice', x=x,

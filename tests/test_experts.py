@@ -7,7 +7,7 @@ import tiny_models
 from fucinalib import Experts, IndexOutOfBounds, Tensor, moe_ffn, param, route_plan
 from fucinalib.errors import FileError, GradError, InvalidShape, OptionError, StateMismatch
 from fucinalib.files import write_gguf
-from fucinalib.llm.decoder import Config, Model, tensors_of
+from fucinalib.llm.decoder import Model, tensors_of
 from fucinalib.llm.families import read_config, tensor_names
 from fucinalib.llm.gathered import as_mxfp4
 from fucinalib.llm.store import ExpertStore, Place, StreamedWeight, stream_experts
