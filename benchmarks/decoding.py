@@ -1,12 +1,15 @@
-"""Words a second of a language model, read and written.
+"""Words a second of a language model, read and written; seconds to load it and to its first word, and memory.
 
     python -m benchmarks.decoding MODEL.gguf [THREADS]      beside llama.cpp where the package xllamacpp is installed
 
 Ours with x as it is (f32) and rounded to 8 bits (q8), in turns with llama.cpp, which rounds it, too: a prompt of 256
-words and 64 words behind it."""
-import json, sys, time
+words and 64 words behind it. What happens once is measured in a process of its own for each side: seconds of loading,
+seconds until the first word behind a prompt of 30, and the most memory, beside the size of the file."""
+import json, subprocess, sys, time
+from pathlib import Path
 import numpy as np
 import fucinalib as fl
+from fucinalib.cli.bench import FIRST, first_token, peak
 
 PROMPT, WRITTEN, ROUNDS = 256, 64, 5
 
@@ -27,20 +30,55 @@ def ours(path, activation):
     return run
 
 
-def theirs(path, threads):
-    "llama.cpp, or None where it is not installed."
+def server_of(path, threads):
+    "llama.cpp with a model, or None where it is not installed."
     try: import xllamacpp
     except ImportError: return None
     p = xllamacpp.CommonParams()
     p.model.path, p.n_ctx, p.n_parallel = path, 2048, 1
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = threads
-    server = xllamacpp.Server(p)
+    return xllamacpp.Server(p)
+
+
+def said_by(server, ids, n):
+    "What llama.cpp measured while it said n words."
+    told = server.handle_completions(dict(prompt=ids, n_predict=n, temperature=0, cache_prompt=False,
+                                          ignore_eos=True, stream=False, samplers=[]))
+    return (json.loads(told) if isinstance(told, str) else told)['timings']
+
+
+def theirs(path, threads):
+    server = server_of(path, threads)
+    if server is None: return None
     def run(ids):
-        told = server.handle_completions(dict(prompt=ids, n_predict=WRITTEN, temperature=0, cache_prompt=False,
-                                              ignore_eos=True, stream=False, samplers=[]))
-        t = (json.loads(told) if isinstance(told, str) else told)['timings']
+        t = said_by(server, ids, WRITTEN)
         return t['prompt_per_second'], t['predicted_per_second']
     return run
+
+
+# ---- what happens once
+
+def words(n, k=0): return [(i * 7919 + k) % 40000 + 100 for i in range(n)]
+
+
+def begin(side, path, threads):
+    "(seconds of loading, seconds to the first word, bytes of memory at most) of this process."
+    fl.set_num_threads(threads)
+    start = time.perf_counter()
+    if side == 'llama.cpp': server = server_of(path, threads)
+    else: model = fl.llm.load(path, activation=side)
+    loaded = time.perf_counter() - start
+    if side != 'llama.cpp': return loaded, first_token(model, words(FIRST)), peak()
+    start = time.perf_counter()
+    said_by(server, words(FIRST), 1)
+    return loaded, time.perf_counter() - start, peak()
+
+
+def begun(side, path, threads):
+    "The same of a process of its own."
+    code = f'from benchmarks.decoding import *; print(json.dumps(begin({side!r}, {path!r}, {threads})))'
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main(path, threads=None):
@@ -49,11 +87,15 @@ def main(path, threads=None):
     runs = {'ours, f32': ours(path, 'f32'), 'ours, q8': ours(path, 'q8'), 'llama.cpp': theirs(path, threads)}
     found = {name: [] for name, run in runs.items() if run}
     for k in range(ROUNDS):
-        ids = [(i * 7919 + k) % 40000 + 100 for i in range(PROMPT)]
-        for name in found: found[name].append(runs[name](ids))
+        for name in found: found[name].append(runs[name](words(PROMPT, k)))
     for name, rates in found.items():
         read, written = np.max(rates[1:], axis=0)
         print(f'{name:10} {threads} threads: {read:6.0f} words a second read, {written:5.0f} written')
+    size = Path(path).stat().st_size
+    for name in found:
+        load, first, most = begun(name.removeprefix('ours, '), path, threads)
+        memory = '' if most is None else f', {most / 1e6:,.0f} MB, {most / size:.2f} times the file'
+        print(f'{name:10} loaded in {load:.2f} s, first word of {FIRST} after {first:.2f} s{memory}')
 
 
 if __name__ == '__main__': main(*sys.argv[1:])

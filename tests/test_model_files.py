@@ -1,11 +1,12 @@
 "Model files: GGUF and safetensors, read with suspicion and written whole."
-import io, json, os, pickle, random, resource, struct, time
+import io, json, os, pickle, random, resource, shutil, struct, time
 import numpy as np
 import pytest
 import fucinalib as fl
 from fetched import package
 from fucinalib import FileError, FucinaError, UnknownKey, whole
 from fucinalib.files import GGUF, Safetensors, describe, gguf, write_gguf
+from fucinalib.files.split import open_gguf, files_of
 
 
 def word(s):
@@ -238,6 +239,71 @@ def test_many_files_with_an_index(tmp_path):
                       ('{"weight_map": {"w": "a.safetensors", "w": "b.safetensors"}}', 'twice'), ('{', 'no JSON')]:
         with pytest.raises(FileError) as e: Safetensors(shards(tmp_path, bad))
         assert said in str(e.value)
+
+
+# ---- one model in several files
+
+def split(folder, count=3, **other):
+    "A model of five tensors in `count` files; `other` is what they say instead: no0=, told=, tensors="
+    arrays = {f't{i}': np.full((2, 32), i, 'f4') for i in range(5)}
+    for i in range(count):
+        own = dict([*arrays.items()][i::count])
+        said = {'split.no': np.uint16(other.get(f'no{i}', i)), 'split.count': np.uint16(other.get('told', count))}
+        first = {'general.architecture': 'toy', 'split.tensors.count': np.int32(other.get('tensors', 5))}
+        write_gguf(folder/f'm-{i + 1:05}-of-{count:05}.gguf', said | (first if i == 0 else {}),
+                   {n: fl.Tensor(a, 'out in') for n, a in own.items()})
+    return folder/f'm-00001-of-{count:05}.gguf'
+
+def test_a_model_in_several_files_is_one(tmp_path):
+    first = split(tmp_path)
+    for path in files_of(first):      # whichever is named
+        with open_gguf(path) as f:
+            assert f.metadata['general.architecture'] == 'toy' and sorted(f) == [f't{i}' for i in range(5)]
+            for i in range(5): assert np.array_equal(f[f't{i}'].numpy(), np.full((2, 32), i)) and f.raw(f't{i}').shape
+            assert len(pickle.loads(pickle.dumps(f))) == 5 and 'and 2 more' in repr(f)
+            with pytest.raises(FucinaError, match='no tensor'): f['t9']
+    assert '5 tensors' in repr(fl.files.describe(first))
+    with pytest.raises(FileError, match='is closed'): f['t1']
+    assert open_gguf(write_one(tmp_path/'whole.gguf')).metadata['general.architecture'] == 'toy'
+
+def write_one(path):
+    write_gguf(path, {'general.architecture': 'toy'}, {'w': fl.zeros('out in', (2, 2))})
+    return path
+
+def test_parts_that_make_no_model_are_refused(tmp_path):
+    for i, (other, said) in enumerate({'no1': 2, 'tensors': 9, 'told': 4}.items()):
+        (tmp_path/str(i)).mkdir()
+        with pytest.raises(FileError) as e: open_gguf(split(tmp_path/str(i), **{other: said}))
+        assert ('file 2 of 3', '5 tensors, and 9', 'of 4')[i] in str(e.value)
+    first = split(tmp_path)
+    second = files_of(first)[1]
+    shutil.copy(first, tmp_path/'kept')
+    write_gguf(second, {'split.no': np.uint16(1), 'split.count': np.uint16(3)}, {'t0': fl.zeros('out in', (2, 2))})
+    with pytest.raises(FileError, match="'t0' is in 'm-00001.*and in 'm-00002"): open_gguf(first)
+    second.unlink()
+    with pytest.raises(FileError, match="'m-00002-of-00003.gguf' is not beside it"): open_gguf(first)
+    files_of(first)[2].unlink()
+    with pytest.raises(FileError, match='m-00002-of-00003.gguf. and 1 more'): open_gguf(first)
+    far = tmp_path/'m-00005-of-99999.gguf'
+    with pytest.raises(FileError, match='m-00001-of-99999.gguf. and 99998 more'): open_gguf(far)
+
+@pytest.mark.torch
+def test_a_model_that_the_gguf_package_cut(tmp_path):
+    import gguf as theirs
+    w = theirs.GGUFWriter(tmp_path/'m.gguf', 'llama', split_max_tensors=2)
+    w.add_block_count(3)
+    arrays = {f'w{i}': np.random.default_rng(i).normal(size=(4, 32)).astype('f4') for i in range(5)}
+    for name, a in arrays.items(): w.add_tensor(name, a)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 3
+    for path in files:
+        with open_gguf(path) as f:
+            assert f.metadata['llama.block_count'] == 3 and set(f) == set(arrays)
+            for name, a in arrays.items(): np.testing.assert_array_equal(f[name].numpy(), a)
 
 
 # ---- writing

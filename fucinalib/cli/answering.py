@@ -15,9 +15,14 @@ MODEL = [
     click.option('-m', '--model', default='', metavar='MODEL',
                  help='A folder or .gguf file, a name of `fucina models`, '
                  'or org/name of huggingface.co. Without it: SmolLM2-135M-Instruct.'),
+    click.option('--threads', type=click.IntRange(1), help='Threads; all cores without it.'),
+    click.option('--quant', metavar='KIND', help='Round weights of floats to blocks: q8_0, q6_k, q5_k, q4_k, q4_0, '
+                 'q4_1, q5_0 or q5_1.'),
+    click.option('--requant', is_flag=True, help='With --quant: weights that are in other blocks, too.'),
+    click.option('--cache/--no-cache', default=True, help='Keep repacked weights for the next time, or do not.')]
+DRAFT = [
     click.option('--draft', default=None, metavar='MODEL',
-                 help='A small model of the same vocabulary that guesses ahead.'),
-    click.option('--threads', type=click.IntRange(1), help='Threads; all cores without it.')]
+                 help='A small model of the same vocabulary that guesses ahead.')]
 ANSWER = [
     click.option('-n', '--max-new', type=click.IntRange(1), default=512, show_default=True,
                  help='Tokens of an answer at most.'),
@@ -51,14 +56,19 @@ def sampling(given):
     return {k: v for k, v in given.items() if v is not None}
 
 
-def open_model(name, threads=None):
-    "(the model of a name, fetched if it has to be; seconds of loading)"
+def loading(given):
+    "The options of fl.llm.load, from those of the command."
+    return dict(quant=given['quant'], requant=given['requant'], keep=given['cache'])
+
+
+def open_model(name, threads=None, **how):
+    "(the model of a name, fetched if it has to be and loaded with the options `how`; seconds of loading)"
     import fucinalib as fl
     from ..llm import hub
     if threads: fl.set_num_threads(threads)
     path = hub.find(name)
     start = time.perf_counter()
-    model = fl.llm.load(path)
+    model = fl.llm.load(path, **how)
     return model, time.perf_counter() - start
 
 
@@ -81,20 +91,20 @@ def question(words):
 
 @fucina.command()
 @click.argument('prompt', nargs=-1)
-@options(MODEL, ANSWER)
+@options(MODEL, DRAFT, ANSWER)
 @click.option('--raw', is_flag=True, help='Go on with the text, without the chat template.')
 @click.option('--json', 'as_json', is_flag=True, help='One JSON object at the end: content, finish, counts and times.')
 @click.option('--stats/--no-stats', default=None, help='The line of speeds on stderr; without this: in a terminal.')
-def run(prompt, model, draft, threads, raw, as_json, stats, max_new, system, think, **given):
+def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, think, **given):
     """Answer one question.
 
     PROMPT is the question; - in it stands for what comes through stdin, and so does no PROMPT at all.
     """
     text = question(prompt)
     if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
-    loaded, seconds = open_model(model, threads)
-    options = sampling(given)
-    if draft is not None: options['draft'] = open_model(draft)[0]
+    how, options = loading(given), sampling(given)
+    loaded, seconds = open_model(model, threads, **how)
+    if draft is not None: options['draft'] = open_model(draft, **how)[0]
     talk = (continued if raw else answered)(loaded, text, max_new, system, think, options)
     said = []
     try:
@@ -194,13 +204,13 @@ class Stopper:
 
 class Session:
     "A chat in a terminal or a pipe."
-    def __init__(self, name, threads, make):
-        self.make, self.name, self.threads = make, name, threads
+    def __init__(self, name, threads, how, make):
+        self.make, self.name, self.threads, self.how = make, name, threads, how
         self.seen = say.in_terminal(sys.stdin) and say.in_terminal(sys.stdout)
         self.open(name)
 
     def open(self, name):
-        model, self.seconds = open_model(name, self.threads)
+        model, self.seconds = open_model(name, self.threads, **self.how)
         old = getattr(self, 'chat', None)
         chat = self.make(model)
         if old is not None: chat.messages, chat.system = old.messages, old.system
@@ -307,16 +317,16 @@ COMMANDS = dict(help='these commands', system='who the model is to be', model='a
 
 
 @fucina.command()
-@options(MODEL, ANSWER)
-def chat(model, draft, threads, max_new, system, think, **given):
+@options(MODEL, DRAFT, ANSWER)
+def chat(model, threads, draft, max_new, system, think, **given):
     """Talk with a model, a line at a time.
 
     An empty line or the end of the input ends a chat that comes through a pipe. /help names the commands.
     """
     from ..llm.chat import Chat
-    options = sampling(given)
-    if draft is not None: options['draft'] = open_model(draft)[0]
-    session = Session(model, threads, lambda m: Chat(m, system, think, max_new=max_new, **options))
+    how, options = loading(given), sampling(given)
+    if draft is not None: options['draft'] = open_model(draft, **how)[0]
+    session = Session(model, threads, how, lambda m: Chat(m, system, think, max_new=max_new, **options))
     if session.seen: say.note('Ctrl-C stops an answer, Ctrl-D leaves, /help names the commands')
     with line_editing() if session.seen else _nothing(): session.talk()
 

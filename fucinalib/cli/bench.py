@@ -1,30 +1,37 @@
-"""`fucina bench`: how fast a model reads and answers here."""
+"""`fucina bench`: how fast a model loads, reads and answers here, and what memory it takes."""
 import json, statistics, subprocess, sys, time
 import click
 from ..errors import OptionError, fault
 from . import say
-from .answering import MODEL, open_model, options
+from .answering import MODEL, loading, open_model, options
 from .group import fucina
 
 __all__ = ['bench']
 
+FIRST = 30      # tokens of the prompt whose answer's first token is waited for
+
 
 @fucina.command()
-@options(MODEL[::2])
+@options(MODEL)
 @click.option('-p', '--prompt', type=click.IntRange(1), default=256, show_default=True, help='Tokens to read.')
 @click.option('-n', '--answer', type=click.IntRange(1), default=64, show_default=True, help='Tokens to say.')
 @click.option('-r', '--runs', type=click.IntRange(1), default=5, show_default=True, help='Runs after one to warm up.')
 @click.option('--json', 'as_json', is_flag=True, help='One JSON object instead of the table.')
 @click.option('--here', is_flag=True, hidden=True)
-def bench(model, threads, prompt, answer, runs, as_json, here):
-    """Measure reading and answering, each side in a process of its own: median and range of several runs."""
-    if here: return click.echo(json.dumps(measured(model, threads, prompt, answer, runs)))
+def bench(model, threads, prompt, answer, runs, as_json, here, **given):
+    """Measure reading and answering, each side in a process of its own: median and range of several runs.
+
+    The first answer after loading is timed by itself, to its first token, with a prompt of 30 tokens."""
+    how = loading(given)
+    if here: return click.echo(json.dumps(measured(model, threads, prompt, answer, runs, how)))
     from ..llm import hub
     path = hub.find(model)
-    sides = dict(cpu=child(path, threads, prompt, answer, runs), gpu=gpu())
-    if as_json: return click.echo(json.dumps(dict(model=str(path), **sides)))
+    sides = dict(cpu=child(path, threads, prompt, answer, runs, how), gpu=gpu())
+    report = dict(model=str(path), file_bytes=hub.size_of(path))
+    if as_json: return click.echo(json.dumps(report | sides))
     rows = [row for side, found in sides.items() for row in rows_of(side, found, prompt, answer)]
     click.echo(f'{path}\n' + say.table(rows, ('side', 'what', 'tokens/s', 'range', 'with')))
+    click.echo(first_line(sides['cpu'], report['file_bytes']))
 
 
 def gpu():
@@ -32,10 +39,12 @@ def gpu():
     return dict(unavailable='this version computes on the processor')
 
 
-def child(path, threads, prompt, answer, runs):
+def child(path, threads, prompt, answer, runs, how):
     "What a process of its own measures."
     command = [sys.executable, '-m', 'fucinalib.cli', 'bench', '--here', '-m', str(path), '-p', str(prompt),
-               '-n', str(answer), '-r', str(runs), *(['--threads', str(threads)] if threads else [])]
+               '-n', str(answer), '-r', str(runs), *(['--threads', str(threads)] if threads else []),
+               *(['--quant', how['quant']] if how['quant'] else []), *['--requant'] * how['requant'],
+               *['--no-cache'] * (not how['keep'])]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode: raise _failed(done)
     return json.loads(done.stdout)
@@ -47,20 +56,48 @@ def _failed(done):
     return fault(OptionError, said[0] if len(said) < 6 else said[-1], said[-1].partition('help: ')[2] or None)
 
 
-def measured(name, threads, prompt, answer, runs):
-    "Times of this process, after one run to warm up."
+def peak():
+    "The most memory this process had, in bytes; None where the system does not tell."
+    try: import resource
+    except ImportError: return None      # Windows
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == 'darwin' else most * 1024
+
+
+def measured(name, threads, prompt, answer, runs, how):
+    "Times of this process: of the first answer, then after one run to warm up."
     import fucinalib as fl
     from ..__main__ import processor
-    model, seconds = open_model(name, threads)
+    empty, (model, seconds) = peak(), open_model(name, threads, **how)
     room = int(getattr(model.config, 'context', 0) or 1 << 30)
     if prompt + answer > room:
         raise fault(OptionError, f'{prompt + answer} tokens are more than the {room} that this model sees',
                     f'-p {max(1, room - answer)}' if answer < room else f'-n {room // 2} -p {room // 2}')
-    ids = [i % len(model.tokenizer) for i in range(11, 11 + 7 * prompt, 7)]
-    reads, says = zip(*[once(model, ids, answer) for _ in range(runs + 1)])
-    kernels = fl.current_backend()
-    return dict(load_ms=round(1e3 * seconds, 1), read=reads[1:], answer=says[1:], kernels=kernels,
-                threads=fl.get_num_threads(), processor=processor())
+    words = len(model.tokenizer)
+    ids = [i % words for i in range(11, 11 + 7 * max(prompt, FIRST), 7)]
+    first = first_token(model, ids[:min(FIRST, room - 1)])
+    reads, says = zip(*[once(model, ids[:prompt], answer) for _ in range(runs + 1)])
+    return dict(load_ms=round(1e3 * seconds, 1), first_token_ms=round(1e3 * first, 1), read=reads[1:], answer=says[1:],
+                peak_bytes=peak(), empty_bytes=empty, kernels=fl.current_backend(), threads=fl.get_num_threads(),
+                processor=processor())
+
+
+def first_token(model, ids):
+    "Seconds until the first token of an answer."
+    from ..llm import generate
+    start = time.perf_counter()
+    next(generate(model, ids, max_new=2, ignore_eos=True))
+    return time.perf_counter() - start
+
+
+def first_line(found, size):
+    "What is measured once: loading, the first token, and memory beside the file's size."
+    load, first = (f'{found[f"{k}_ms"] / 1e3:.2f} s' for k in ('load', 'first_token'))
+    line = f'loaded in {load} · first token of {FIRST} after {first}'
+    if found['peak_bytes'] is None: return line
+    most, empty = (found[f'{k}_bytes'] / 1e6 for k in ('peak', 'empty'))
+    share = f'{1e6 * most / size:.2f} times the file ({empty:,.0f} MB before loading)'
+    return f'{line} · memory {most:,.0f} MB at most, {share}'
 
 
 def once(model, ids, answer):

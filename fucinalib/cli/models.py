@@ -1,6 +1,7 @@
 """`fucina models`: what is here, fetch, remove, look."""
 import sys, time
 import click
+from ..errors import FucinaError
 from . import say
 from .group import fucina
 
@@ -16,11 +17,16 @@ def models(ctx):
 
 @models.command('list')
 def listed():
-    "The models of the cache: size, family, what they can, when they came."
+    """The models of the cache: size, family, what they can, when they came.
+
+    REPACKED is what is kept beside them so that the next start is a second earlier. It is kept for files elsewhere,
+    too; those are listed with their path."""
     from ..llm import hub
-    rows = [(k.name, f'{k.size / 1e6:,.0f} MB', k.family, ' '.join(k.can) or '-',
+    more = {whose: megabytes(sum(k.size for k in files)) for whose, files in hub.repacked().items()}
+    rows = [(k.name, megabytes(k.size), more.pop(k.name, '-'), k.family, ' '.join(k.can) or '-',
              time.strftime('%Y-%m-%d', time.localtime(k.date))) for k in hub.models()]
-    if rows: click.echo(say.table(rows, ('name', 'size', 'family', 'can', 'date')))
+    rows += [(path, '-', size, '-', '-', '-') for path, size in more.items()]
+    if rows: click.echo(say.table(rows, ('name', 'size', 'repacked', 'family', 'can', 'date')))
     elif say.listening(): say.note(f'no models in {hub.models_folder()}; fucina models pull fetches {hub.DEFAULT}')
 
 
@@ -32,23 +38,45 @@ def pull(name):
     click.echo(hub.pull(name))
 
 
+def megabytes(n): return f'{n / 1e6:,.0f} MB'
+
+
 @models.command()
-@click.argument('names', nargs=-1, required=True)
+@click.argument('names', nargs=-1)
 @click.option('-y', '--yes', is_flag=True, help='Do not ask.')
-def rm(names, yes):
-    "Remove models from the cache."
+@click.option('--repacked', is_flag=True, help='Only what was repacked of them; of all, where no NAME is given.')
+def rm(names, yes, repacked):
+    "Remove models from the cache, with what was repacked of them."
     from ..llm import hub
+    if repacked: return forget(names or hub.repacked())
+    if not names: raise click.UsageError('Which model? fucina models list names them.')
     for name in names:
         kept = hub.of_cache(name)
         if not yes and say.in_terminal(sys.stdin):
-            click.confirm(f'remove {kept.name}, {kept.size / 1e6:,.0f} MB?', abort=True, err=True)
+            click.confirm(f'remove {kept.name}, {megabytes(kept.size)}?', abort=True, err=True)
         hub.remove(kept.name)
-        click.echo(f'removed {kept.name}, {kept.size / 1e6:,.0f} MB')
+        click.echo(f'removed {kept.name}, {megabytes(kept.size)}')
+
+
+def forget(names):
+    "Remove what was repacked of models, by their names or the paths of their files."
+    from ..llm import hub
+    for name in names:
+        if name not in hub.repacked(): name = hub.of_cache(name).name
+        click.echo(f'removed what was repacked of {name}, {megabytes(hub.forget(name))}')
 
 
 @models.command()
 @click.argument('name', default='')
 def show(name):
-    "What a model is: sizes, kinds of its weights, licence."
+    "What a model is: sizes, kinds of its weights, licence, and its layers as any module of the library prints them."
     from ..llm import hub
     click.echo(say.table(hub.overview(name).items()))
+    try: click.echo(f'\n{built(hub.find(name, fetch=False))}')
+    except FucinaError as e: say.note('it does not load here: ' + str(e).splitlines()[0])
+
+
+def built(path):
+    "The model at a path, its weights where they are."
+    import fucinalib as fl
+    return fl.llm.load(path, widen=False, keep=False)

@@ -4,8 +4,8 @@ from collections import Counter
 from ..show import FAINT, STYLE
 from ..whole import as_path
 from ..errors import FileError, named
-from .gguf import GGUF
 from .safetensors import Safetensors
+from .split import open_gguf
 
 __all__ = ['describe', 'Described']
 
@@ -13,11 +13,11 @@ MOST = 40      # rows of a table
 
 
 def _open_model(path):
-    "A GGUF file by its first letters or its ending, else safetensors."
+    "A GGUF file by its first letters or its ending, with its other parts; else safetensors."
     path = as_path(path, FileError, "the path comes first: 'model.gguf'")
-    if path.suffix == '.gguf': return GGUF(path)
+    if path.suffix == '.gguf': return open_gguf(path)
     try:
-        with open(path, 'rb') as f: return GGUF(path) if f.read(4) == b'GGUF' else Safetensors(path)
+        with open(path, 'rb') as f: return open_gguf(path) if f.read(4) == b'GGUF' else Safetensors(path)
     except OSError: return Safetensors(path)
 
 

@@ -5,7 +5,7 @@ so only the end of the answer, the new question and the beginning of the next an
 """
 from typing import NamedTuple
 from ..errors import OptionError, brief, fault, some
-from .templates import Template, TemplateError, roles_of
+from .templates import Template, TemplateError, roles_of, special_texts
 
 __all__ = ['Chat', 'Turn', 'ContextFull', 'encode_chat', 'prompt_ids', 'end_tokens']
 
@@ -59,18 +59,19 @@ def check_roles(messages, special, pattern):
                         help=f'most templates know {" ".join(ROLES)}')
 
 
-def disarm(messages, special):
-    "(messages whose special tokens have a mark inside, the mark); (messages, None) if there are none."
+def disarm(messages, special, more=None):
+    """(messages whose special tokens have a mark inside, so what else goes into the template, the mark); the mark is
+    None if there are none. What the model said itself stays."""
     import regex
     pattern = regex.compile('|'.join(map(regex.escape, sorted(special, key=len, reverse=True))) or r'(?!)')
     check_roles(messages, special, pattern)
-    said = [t for m in messages if m['role'] != 'assistant' for t in _texts(m)]
-    if not any(map(pattern.search, said)): return messages, None
-    used = set(''.join(t for m in messages for t in _texts(m)))
+    said = [t for m in messages if m['role'] != 'assistant' for t in _texts(m)] + [*_texts(more)]
+    if not any(map(pattern.search, said)): return messages, more, None
+    used = set(''.join(_texts([messages, more])))
     mark = next(chr(c) for c in range(0xE000, 0xF900) if chr(c) not in used)
     split = lambda text: pattern.sub(lambda m: m[0][0] + mark + m[0][1:], text)
     return [m if m['role'] == 'assistant' else _changed({**m, 'role': ''}, split) | dict(role=m['role'])
-            for m in messages], mark
+            for m in messages], _changed(more, split), mark
 
 
 def encode_marked(tok, text, mark):
@@ -89,7 +90,7 @@ def encode_chat(tok,         # a Tokenizer
                 **more,      # for the template: answer, tools, enable_thinking, ...
                ):
     "Ids of a conversation. Markers of turns in what somebody wrote are text: only the template makes turns."
-    messages, mark = disarm(roles_of(messages), tok.special)
+    messages, more, mark = disarm(roles_of(messages), tok.special, more)
     return encode_marked(tok, template(messages, **more), mark)
 
 
@@ -126,7 +127,7 @@ class Chat:
                  **options,        # of fl.llm.generate: temperature, top_p, seed, ...
                 ):
         self.model, self.tok, self.system, self.think = model, model.tokenizer, system, bool(think)
-        self.template = Template(template, Template.of(model).special) if isinstance(template, str) else \
+        self.template = Template(template, special_texts(self.tok)) if isinstance(template, str) else \
             template or Template.of(model)
         self.tools, self.max_new, self.options = tools, max_new, options
         self.ends = end_tokens(model, self.template)
@@ -157,15 +158,13 @@ class Chat:
 
     def render(self, messages, answer=True):
         "(the conversation as a text, the mark that disarms special tokens in it or None)"
-        messages, mark = disarm(roles_of(messages), self.tok.special)
-        more = dict(answer=answer, tools=self.tools, **dict.fromkeys(THINK, self.think))
-        if self.system is None: return self.template(messages, **more), mark
-        whole, mark = disarm(self._with_system(roles_of(messages)), self.tok.special) if mark is None else \
-            ([*disarm(self._with_system([]), self.tok.special)[0], *messages], mark)
-        if self.system == '': return self._silent(messages, whole, more), mark
+        whole, tools, mark = disarm(self._with_system(roles_of(messages)), self.tok.special, self.tools)
+        more = dict(answer=answer, tools=tools, **dict.fromkeys(THINK, self.think))
+        if self.system is None: return self.template(whole, **more), mark
+        if self.system == '': return self._silent(whole[1:], whole, more), mark
         try: text = self.template(whole, **more)
         except TemplateError: text = ''
-        return (text if self.system.strip() in text else self.template(_folded(whole), **more)), mark
+        return (text if whole[0]['content'].strip() in text else self.template(_folded(whole), **more)), mark
 
     def _silent(self, messages, whole, more):
         "Without a system turn: the template's own is made empty, if it would write one."
@@ -210,6 +209,7 @@ class Chat:
         most = min(options.pop('max_new', None) or self.max_new or room, room)
         options['stop'] = [*_listed(options.get('stop', ())), *self.ends]
         made, before = generate(self.model, ids, max_new=most, context=self.context, **options), len(ids)
+        made.goes_on = False
         try:
             for step in made:
                 if step.text: yield step.text

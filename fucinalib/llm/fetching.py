@@ -13,7 +13,7 @@ from ..errors import FileError, FucinaError, fault
 try: import fcntl
 except ImportError: fcntl = None      # Windows: two programs that fetch one file there do it twice
 
-__all__ = ['FetchError', 'fetch', 'get', 'public', 'writing', 'one_writer', 'digest']
+__all__ = ['FetchError', 'fetch', 'get', 'public', 'writing', 'one_writer', 'digest', 'is_same']
 
 PIECE = 1 << 18        # bytes of one read
 TRIES = 6              # of one file, each goes on where the last one stopped
@@ -67,12 +67,26 @@ def one_writer(path):
         yield
 
 
-def digest(path):
-    "The sha256 of a file."
-    made = hashlib.sha256()
+def digest(path, made=None):
+    "The sha256 of a file, or what another hash that has begun makes of it."
+    made = made or hashlib.sha256()
     with open(path, 'rb') as f:
         while piece := f.read(PIECE): made.update(piece)
     return made.hexdigest()
+
+
+GIT = 40      # digits of git's name of a file, a sha1 of its length and its bytes; a sha256 has 64
+
+
+def is_same(path,    # of a file that is there
+            size,    # bytes that it should have, None if nobody knows
+            sha256,  # what its sha256 should be, or its name in git, None if nobody knows
+           ):
+    "Whether a file is the one that is meant, as far as anybody knows which that is."
+    have = path.stat().st_size
+    if size not in (None, have) or sha256 is None: return sha256 is None and size in (None, have)
+    git = hashlib.sha1(b'blob %d\0' % have, usedforsecurity=False) if len(sha256) == GIT else None
+    return digest(path, git) == sha256.lower()
 
 
 def bar(label, size, done, show):
@@ -137,7 +151,7 @@ def local(url):
 def fetch(url,              # http, https or file
           path,             # where the file goes
           size=None,        # bytes it has, if that is known
-          sha256=None,      # its sha256 in hexadecimal digits, if that is known
+          sha256=None,      # its sha256 in hexadecimal digits, or its name in git, if that is known
           headers=None,     # of the request
           label=None,       # what the progress bar calls it
           show=None,        # whether there is a bar; None: on a terminal
@@ -149,7 +163,7 @@ def fetch(url,              # http, https or file
     part = path.with_name(path.name + '.part')
     with writing(path): path.parent.mkdir(parents=True, exist_ok=True)
     with one_writer(path):
-        if path.is_file() and (size is None or path.stat().st_size == size): return path      # another was faster
+        if path.is_file() and is_same(path, size, sha256): return path      # another was faster
         job = _Job(url, part, size, headers or {}, label or path.name, show, refuse or _refuse)
         if source := local(url): job.copy(source)
         else:
@@ -254,8 +268,9 @@ class _Job:
     def check(self, sha256):
         "Refuse, and throw away, what is not the file that was meant."
         have = self.part.stat().st_size
-        wrong = (f'{have:,} bytes came and {self.size:,} were expected' if self.size not in (None, have) else
-                 'its sha256 is another than it should be' if sha256 and digest(self.part) != sha256.lower() else '')
+        wrong = (f'{have:,} bytes came and {self.size:,} were expected' if self.size not in (None, have) else '' if
+                 is_same(self.part, None, sha256) else
+                 f'its {"name in git" if len(sha256) == GIT else "sha256"} is another than it should be')
         if not wrong: return
         self.forget()
         raise fault(FetchError, f'{self.label} from {public(self.url)} is damaged: {wrong}',

