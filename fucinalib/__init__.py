@@ -24,6 +24,7 @@ from .ops.custom import elemental
 from .block_arithmetic import block_formats
 from .ops.packed import PackedWeight
 from .ops.blocks import BlockTensor
+from .ops.mixture import Experts, RoutePlan, moe_ffn, route_plan
 from .ops.rotary import AxisRange, RopeTable
 from .registry_table import op_table
 from .contraction_trace import explain
@@ -39,7 +40,7 @@ for _path, _text in _texts.items():      # what help() says of parameters
 _LATER = dict(check='exercises', hint='exercises', solution='exercises', use='exercises',
               summary='nn.module', record='recording', profile='profiling')
 # packages of parts III and IV, likewise
-_PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora', 'files', 'text', 'quant', 'llm'}
+_PARTS = {'nn', 'optim', 'data', 'knn', 'train', 'evolution', 'lora', 'files', 'text', 'quant', 'llm', 'serve'}
 
 
 def __dir__(): return sorted({*globals(), *_LATER, *_PARTS})

@@ -10,6 +10,7 @@ from .checks import agrees, is_whole, shown, single
 from .errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidDataLength, InvalidShape, NonFiniteValue,
                      OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, brief, closest, did_you_mean,
                      fault, some)
+from .formats import codes
 from .tags import axis_of, locate, renaming
 from .tensor import Tensor
 
@@ -18,7 +19,7 @@ __all__ = ['check_one_hot', 'check_count', 'not_in_range', 'not_places', 'no_num
            'no_source', 'not_so_many', 'not_blocks', 'no_bytes', 'not_whole', 'other_bytes', 'not_axes', 'rounds_twice',
            'check_scales', 'check_format', 'check_storable', 'no_arithmetic_of', 'not_of_blocks', 'check_chosen',
            'in_blocks', 'not_within', 'check_parts', 'check_weight', 'check_product', 'check_layout', 'two_at_once',
-           'no_gate', 'check_quant']
+           'no_gate', 'check_quant', 'check_genomes']
 
 
 # ---- made tensors
@@ -269,3 +270,18 @@ def check_quant(p):
     if p.layout == 'q8_0x4': return
     head = f"with gate=('geglu_quant', ...) takes q8_0 weights, this one is {p.layout}"
     raise fault(OptionError, head, w=p, help='gate first: x.gated(gate, "geglu"), then dot')
+
+
+# ---- weights of three values that learn
+def check_genomes(genomes):
+    "The error for blocks that cannot learn: of another format or other values, not to be written to, or shared."
+    made = 'evolution.genome(w) makes one of a tensor'
+    for i, q in enumerate(genomes):
+        if q.dtype != 'tq2_0': raise fault(DTypeError, f'turns blocks of tq2_0, not {q.dtype}', help=made, given=q)
+        if codes(q.blocks[..., :64].reshape(-1, 64), 2).max() > 2:
+            raise fault(OptionError, 'not all of its codes are -1, 0 or 1', help=made, given=q)
+        if not (q.blocks.flags.c_contiguous and q.blocks.flags.writeable):
+            raise fault(OptionError, 'its memory is read-only, or in pieces', given=q,
+                        help=f'BlockTensor(np.array(q.blocks), q.dtype, {" ".join(q.tags)!r})')
+        if any(np.may_share_memory(q.blocks, other.blocks) for other in genomes[:i]):
+            raise fault(OptionError, 'two weights share their memory', help='each once', given=q)

@@ -4,7 +4,7 @@ from ..errors import closest
 
 __all__ = ['fucina', 'ReaderLeft']
 
-ORDER = 'run chat models bench version'.split()      # as one meets them
+ORDER = 'run chat serve models bench version'.split()      # as one meets them
 
 
 class Commands(click.Group):

@@ -20,6 +20,7 @@ from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
+from .gathered import gathered
 from .hub import find
 from .step import Looked
 from .templates import source_of
@@ -64,9 +65,10 @@ def load(path='',    # a folder with config.json and safetensors, one .gguf, or 
 def _from_folder(path, ignore, how):
     values = _json(path/'config.json')
     config, file = read_config(text_part(values), ignore), Safetensors(path)
-    names = {_plain(n): n for n in file}
+    names, get = {_plain(n): n for n in file}, file.__getitem__
     if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
-    tensors = fill(config, 'safetensors', names, file.__getitem__, how, file.release)
+    if config.experts: names, get = gathered(names, get)
+    tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
     return model
@@ -214,9 +216,11 @@ def _taken(c, t, ours, how, own):
     return found
 
 
+EXACT = 'places', 'router', '_bias'      # small tensors whose numbers decide much
+
 def _kept(name, t, how, tags):
     "A tensor as products are to find it."
-    if name != 'places' and _to_round(t, how): t = _rounded(t, how.quant, tags)
+    if not name.endswith(EXACT) and _to_round(t, how): t = _rounded(t, how.quant, tags)
     if isinstance(t, BlockTensor): return t.with_activation(how.activation)
     return t if t.dtype == 'f32' or t.ndim > 1 and not how.widen else t.to('f32')
 
