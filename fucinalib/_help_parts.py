@@ -367,6 +367,24 @@ texts
 batch
     read at once
 """,
+    'llm.ExpertStore':
+"""Experts of a model in files, a few of them in memory. Add all layers, then `finalize`.
+
+Parameters
+----------
+memory
+    bytes that experts may take
+pin
+    share of them for what is pinned, if a usage file says what
+workers
+    threads that read; 0: the caller alone
+least
+    words in the usage file from which it is believed
+uncached
+    tell the system not to keep what was read
+prefer
+    (sacred, window): choose experts that are there, see cache_route_top_k
+""",
     'llm.Model':
 """A decoder: ids in, for each the logits of the word that follows.
 
@@ -429,6 +447,16 @@ source
 special
     what it may name: {'bos_token': '<s>', 'eos_token': '</s>', ...}
 """,
+    'llm.balance_loss':
+"""1 where all experts are used alike, their number where all goes to one.
+
+Parameters
+----------
+scores
+    of a router: 'seq expert', or other axes in front of the last
+selected
+    whole numbers: which experts were chosen
+""",
     'llm.beam_search':
 """Likely answers, the best first.
 
@@ -446,6 +474,14 @@ length_penalty
     scores are logprob / length ** this
 ignore_eos
     go on where the model would end
+""",
+    'llm.bytes_of_word':
+"""How much memory the weights take, and how much of it is read for a word.
+
+Parameters
+----------
+model
+    a decoder
 """,
     'llm.generate':
 """An answer, step by step: for step in generate(model, 'Once'): print(step.text, end='').
@@ -495,6 +531,16 @@ budget
 keep
     whether the layout of a decoder's step is kept beside the caches, for the next time
 """,
+    'llm.routes_of':
+"""Which experts each word goes to, and how much each of them says.
+
+Parameters
+----------
+model
+    a decoder
+ids
+    whole numbers 'seq'
+""",
     'llm.score':
 """How likely each of some continuations is. Longer ones are less likely by nature.
 
@@ -508,6 +554,20 @@ options
     texts or lists of ids that may come next
 context
     Context of earlier calls
+""",
+    'llm.stream_experts':
+"""Leave a model's experts in its file, but for so many bytes. Returns the store.
+
+Parameters
+----------
+model
+    of a GGUF file, with experts
+memory
+    bytes that its experts may take
+ahead
+    read ahead what the next layer's router would choose now
+options
+    of ExpertStore
 """,
     'llm.token_logprobs':
 """ln of the share of each token but the first, given those before it in its window.

@@ -21,6 +21,8 @@ GEMMA3 = dict(sliding_attention=dict(rope_type='default', rope_theta=1e4),
 MODELS = dict(
     llama=('Llama', dict(rope_parameters=LLAMA3, head_dim=8)),
     llama_biased=('Llama', dict(attention_bias=True, mlp_bias=True, rope_parameters=YARN, tie_word_embeddings=True)),
+    llama_bounds=('Llama', dict(rope_parameters=YARN | dict(beta_fast=4., beta_slow=.5, truncate=False, mscale=1.,
+                                                            mscale_all_dim=.5))),
     mistral=('Mistral', dict(sliding_window=8)),
     smollm3=('SmolLM3', dict(num_hidden_layers=4, no_rope_layer_interval=2)),
     qwen2=('Qwen2', dict(tie_word_embeddings=True)),
@@ -38,6 +40,19 @@ MODELS = dict(
     granite=('Granite', dict(embedding_multiplier=3., logits_scaling=2., residual_multiplier=.3,
                              attention_multiplier=.2)),
     gptneox=('GPTNeoX', dict(rope_parameters=dict(rope_type='default', rope_theta=1e4, partial_rotary_factor=.5))),
+    mixtral=('Mixtral', dict(num_local_experts=4, num_experts_per_tok=2, sliding_window=8)),
+    qwen2moe=('Qwen2Moe', dict(num_hidden_layers=3, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=12,
+                               shared_expert_intermediate_size=20, mlp_only_layers=[1])),
+    qwen2moe_windows=('Qwen2Moe', dict(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=8,
+                                       norm_topk_prob=True, shared_expert_intermediate_size=8,
+                                       use_sliding_window=True, sliding_window=8)),
+    qwen3moe=('Qwen3Moe', dict(head_dim=16, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12,
+                               norm_topk_prob=True)),
+    qwen3moe_sparse=('Qwen3Moe', dict(num_hidden_layers=4, head_dim=8, num_experts=4, num_experts_per_tok=2,
+                                      moe_intermediate_size=8, decoder_sparse_step=2)),
+    gptoss=('GptOss', dict(head_dim=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=8,
+                           rope_parameters=YARN | dict(rope_theta=150000., truncate=False),
+                           layer_types=['sliding_attention', 'full_attention'])),
     gptneox_serial=('GPTNeoX', dict(use_parallel_residual=False)))
 KEPT = 'llama', 'qwen3', 'gpt2', 'phi3_longrope', 'gemma2'      # in tests/data/decoders
 HOME = Path(__file__).parent/'data'/'decoders'
