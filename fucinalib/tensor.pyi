@@ -950,6 +950,19 @@ class Tensor:
             axes that belong together, 'h w'; None: time, the first of two
         """
         ...
+    def grouped_dot(self, w: Tensor, counts: Any) -> Tensor:
+        """Each row of x times the matrix of its own group: 'row out'.
+
+        Parameters
+        ----------
+        x
+            'row in', rows of one group together; the last axis is summed
+        w
+            'group out in', of 16 bits or as x; or blocks of few bits
+        counts
+            how many rows each group has, in order
+        """
+        ...
     def gt(self, other: Tensor | float) -> Tensor:
         """Where x > other. Unlike torch, nothing is stretched.
 
