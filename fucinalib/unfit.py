@@ -19,7 +19,7 @@ __all__ = ['check_one_hot', 'check_count', 'not_in_range', 'not_places', 'no_num
            'no_source', 'not_so_many', 'not_blocks', 'no_bytes', 'not_whole', 'other_bytes', 'not_axes', 'rounds_twice',
            'check_scales', 'check_format', 'check_storable', 'no_arithmetic_of', 'not_of_blocks', 'check_chosen',
            'in_blocks', 'not_within', 'check_parts', 'check_weight', 'check_product', 'check_layout', 'two_at_once',
-           'no_gate', 'check_quant', 'check_groups', 'check_genomes']
+           'no_gate', 'check_quant', 'read_groups', 'check_genomes']
 
 
 # ---- made tensors
@@ -273,7 +273,7 @@ def check_quant(p):
 
 
 # ---- groups of channels
-def check_groups(x, tag, groups, over):
+def read_groups(x, tag, groups, over):
     "The axis of the channels and those that belong together, by name; None: x has two axes, and it is the first."
     tag = name_of(x, tag)
     if over is None:

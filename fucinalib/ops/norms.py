@@ -17,7 +17,7 @@ from ..errors import InvalidShape
 from .reductions import lanes
 from ..tags import axis_of
 from ..tensor import Tensor
-from ..unfit import check_groups
+from ..unfit import read_groups
 
 # %% ../../nbs/20_norms.ipynb #38d1dbb0
 def _as_rows(x, tag):
@@ -172,7 +172,7 @@ def group_norm(x:Tensor,            # two axes, channels last; with `over` any
     """Each group of channels less its mean over its standard deviation, over all of time or `over`.
 
     Unlike torch, no axis is a batch unless `over` leaves it out."""
-    tag, over = check_groups(x, tag, groups, over)
+    tag, over = read_groups(x, tag, groups, over)
     (laid, back), c = _as_places(x, tag, over), x.size(tag)
     v, kind = laid(x.data), x.data.dtype
     w = np.ones(c, kind) if weight is None else weight.data
