@@ -159,7 +159,7 @@ def fill(c,      # a Config
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
     def make(t, ours, order):
         made = {n: _kept(n, part, how, tuple(own[n])) for n, part in _taken(c, t, ours, order, own).items()}
-        if cost(t) > LARGE: release()
+        if cost(t) >= LARGE: release()
         return made
     def cost(t): return _cost(t, how)
     for made in at_once(make, todo, [cost(t) for t, *_ in todo], how.budget): found |= made
@@ -167,7 +167,7 @@ def fill(c,      # a Config
     return found
 
 
-LARGE = 1 << 24      # bytes: memory that is worth a call to be given back
+LARGE = 1 << 20      # bytes: memory that is worth a call to be given back; numbers that are rounded at a time
 
 def _cost(t, how):
     "Bytes of floats on the way from a tensor of the file to ours, none where it stays as it is."
@@ -232,12 +232,18 @@ def _to_round(t, how):
 
 
 def _rounded(t, kind, tags):
-    "A weight in blocks of the row that is multiplied; where no block fits, as it is."
-    t = t.to('f32')
-    rows = t.data if t.tags == tags else t.data.T
-    if rows.shape[-1] % formats[kind].elems: kind = SHORT.get(kind, kind)
-    if rows.shape[-1] % formats[kind].elems: return t
-    return wrap(np.ascontiguousarray(rows), tags).to(kind)
+    "A weight in blocks of the row that is multiplied, made a few rows at a time; where no block fits, as it is."
+    turned = t.tags != tags
+    columns = t.shape[0 if turned else -1]
+    if columns % formats[kind].elems: kind = SHORT.get(kind, kind)
+    if columns % formats[kind].elems: return t.to('f32')
+    rows = t.blocks if isinstance(t, BlockTensor) else t.data.T if turned else t.data
+    some, parts = max(1, LARGE * len(rows) // prod(t.shape)), []
+    for at in range(0, len(rows), some):
+        part = np.ascontiguousarray(rows[at:at + some])
+        part = BlockTensor(part, t.dtype, tags) if isinstance(t, BlockTensor) else wrap(part, tags)
+        parts.append(part.to('f32').to(kind).blocks)
+    return BlockTensor(np.concatenate(parts), kind, tags)
 
 
 def _reordered(t, order):
