@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from .. import kernels
 from ..autograd import is_grad_enabled
-from ..block_arithmetic import multiply, tiled_products
+from ..block_arithmetic import FEW, activated, multiply, tiled_products
 from ..hooks import watching
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
@@ -68,7 +68,8 @@ class Maps:
     def __call__(self, x):
         if all(f is None and w.dtype == np.float32 for f, w in self.weights) and len(x) == 1:
             ys = [np.dot(x, w.T) for _, w in self.weights]
-        elif set(self.rounds) == {'f32'}: ys = tiled_products(x, self.weights)
+        elif len(set(self.rounds)) == 1 and (self.rounds[0] == 'f32' or len(x) > FEW):
+            ys = tiled_products(activated(x, self.rounds[0]), self.weights)
         else: ys = [multiply(*w, x, how) for w, how in zip(self.weights, self.rounds)]
         for y, b in zip(ys, self.biases):
             if b is not None: y += b.data
