@@ -82,6 +82,7 @@ def _from_gguf(path, ignore, how, keep):
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
     if keep and not how.quant: model.source, model.loaded = path, Looked(model)
+    model.release = file.release      # memory of the file that was looked at
     return model
 
 

@@ -165,6 +165,7 @@ class Plain:
             rows = [self.quick(model, int(i), cache) for i in ids]
             return rows[-1] if last else np.stack(rows)
         y = self.norm(model.read(ids, cache, last, partial(self.stream, model)).data)
+        if self.quick and hasattr(model, 'release'): model.release()      # steps do not look into the file
         if last and self.quick: return self.quick.head(model.config, y[0])
         return scaled(model.config, self.head(y)[0])[0 if last else slice(None)]
 
