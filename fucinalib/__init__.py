@@ -24,6 +24,7 @@ from .ops.custom import elemental
 from .block_arithmetic import block_formats
 from .ops.packed import PackedWeight
 from .ops.blocks import BlockTensor
+from .ops.mixture import Experts, RoutePlan, moe_ffn, route_plan
 from .ops.rotary import AxisRange, RopeTable
 from .registry_table import op_table
 from .contraction_trace import explain

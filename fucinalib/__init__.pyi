@@ -55,6 +55,8 @@ from .errors import UnsupportedGradient as UnsupportedGradient
 from .errors import UnsupportedView as UnsupportedView
 from .ops.blocks import BlockTensor as BlockTensor
 from .ops.images import PreparedConv2d
+from .ops.mixture import Experts as Experts
+from .ops.mixture import RoutePlan as RoutePlan
 from .ops.packed import PackedWeight as PackedWeight
 from .ops.rotary import AxisRange as AxisRange
 from .ops.rotary import RopeTable as RopeTable
@@ -1095,17 +1097,17 @@ def gradcheck(fn: Callable[..., Any], *inputs: Tensor, eps: float = 1e-06, atol:
         passed on to fn
     """
     ...
-def group_norm(x: Tensor, tag: _Tags, groups: int, eps: float = 1e-05, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
-    """Each group of channels less its mean over its standard deviation, over all of time.
+def group_norm(x: Tensor, tag: _Tags, groups: int, eps: float = 1e-05, weight: Tensor | None = None, bias: Tensor | None = None, over: Any = None) -> Tensor:
+    """Each group of channels less its mean over its standard deviation, over all of time or `over`.
 
-    Unlike torch, there is no batch axis.
+    Unlike torch, no axis is a batch unless `over` leaves it out.
 
     Parameters
     ----------
     x
-        two axes, channels last
+        two axes, channels last; with `over` any
     tag
-        the last axis: channels
+        channels
     groups
         how many groups the channels form
     eps
@@ -1114,6 +1116,21 @@ def group_norm(x: Tensor, tag: _Tags, groups: int, eps: float = 1e-05, weight: T
         one factor per channel
     bias
         one offset per channel
+    over
+        axes that belong together, 'h w'; None: time, the first of two
+    """
+    ...
+def grouped_dot(x: Tensor, w: Tensor, counts: Any) -> Tensor:
+    """Each row of x times the matrix of its own group: 'row out'.
+
+    Parameters
+    ----------
+    x
+        'row in', rows of one group together; the last axis is summed
+    w
+        'group out in', of 16 bits or as x; or blocks of few bits
+    counts
+        how many rows each group has, in order
     """
     ...
 def gt(x: Tensor, other: Tensor | float) -> Tensor:
@@ -1700,6 +1717,21 @@ def mod(x: Tensor, other: Tensor | float) -> Tensor:
         whole numbers, met by name
     """
     ...
+def moe_ffn(x: Tensor, experts: Any, selected: Any, weights: Tensor) -> Tensor:
+    """What the chosen experts say of each token, weighted and added up. Others are not read.
+
+    Parameters
+    ----------
+    x
+        'token embed'
+    experts
+        Experts, resident or streamed
+    selected
+        whole numbers 'token choice': which experts each token goes to
+    weights
+        how much each of them says: 'token choice'
+    """
+    ...
 def mse_loss(x: Tensor, target: Tensor, reduction: Literal['mean', 'sum', 'none'] = 'mean') -> Tensor:
     """(x - target)**2. Unlike torch, nothing is broadcast.
 
@@ -2276,6 +2308,17 @@ def round(x: Tensor) -> Tensor:
     ----------
     x
         any tags
+    """
+    ...
+def route_plan(selected: Any, experts: Any) -> Any:
+    """Which pair of token and choice goes where. IndexOutOfBounds for an expert that is not there.
+
+    Parameters
+    ----------
+    selected
+        whole numbers: the experts of each token, 'token choice'
+    experts
+        how many there are
     """
     ...
 def router_topk(x: Tensor, tag: _Tags, k: int, normalize_selected: bool = True) -> Routes:
@@ -2939,7 +2982,7 @@ def where(x: Tensor, mask: Tensor, other: Tensor | float) -> Tensor:
         what is taken elsewhere; a tensor like x, or a number
     """
     ...
-def yarn_inv_freqs(dim: int, theta: float = 10000.0, factor: float = 1.0, original_context: float = 0) -> Tensor:
+def yarn_inv_freqs(dim: int, theta: float = 10000.0, factor: float = 1.0, original_context: float = 0, fast: float = 32.0, slow: float = 1.0, truncate: bool = True) -> Tensor:
     """Radians per position of each pair after YaRN's stretch, f64, for rope_table(.., inv_freqs=..).
 
     The paper's factor on the scores is not in them.
@@ -2954,6 +2997,12 @@ def yarn_inv_freqs(dim: int, theta: float = 10000.0, factor: float = 1.0, origin
         how many times longer the text may be; up to 1 changes nothing
     original_context
         positions the model was trained for; 0 changes nothing
+    fast
+        turns in that length from which a pair keeps its speed
+    slow
+        turns up to which it is divided by all of the factor
+    truncate
+        both bounds are at whole pairs, the outer ones
     """
     ...
 def zero_pad2d(x: Tensor, h: _Tags, w: _Tags, padding: _Sizes) -> Tensor:

@@ -932,16 +932,16 @@ kw
     passed on to fn
 """,
     'group_norm':
-"""Each group of channels less its mean over its standard deviation, over all of time.
+"""Each group of channels less its mean over its standard deviation, over all of time or `over`.
 
-Unlike torch, there is no batch axis.
+Unlike torch, no axis is a batch unless `over` leaves it out.
 
 Parameters
 ----------
 x
-    two axes, channels last
+    two axes, channels last; with `over` any
 tag
-    the last axis: channels
+    channels
 groups
     how many groups the channels form
 eps
@@ -950,6 +950,20 @@ weight
     one factor per channel
 bias
     one offset per channel
+over
+    axes that belong together, 'h w'; None: time, the first of two
+""",
+    'grouped_dot':
+"""Each row of x times the matrix of its own group: 'row out'.
+
+Parameters
+----------
+x
+    'row in', rows of one group together; the last axis is summed
+w
+    'group out in', of 16 bits or as x; or blocks of few bits
+counts
+    how many rows each group has, in order
 """,
     'gt':
 """Where x > other. Unlike torch, nothing is stretched.
@@ -1475,6 +1489,20 @@ x
 other
     whole numbers, met by name
 """,
+    'moe_ffn':
+"""What the chosen experts say of each token, weighted and added up. Others are not read.
+
+Parameters
+----------
+x
+    'token embed'
+experts
+    Experts, resident or streamed
+selected
+    whole numbers 'token choice': which experts each token goes to
+weights
+    how much each of them says: 'token choice'
+""",
     'mse_loss':
 """(x - target)**2. Unlike torch, nothing is broadcast.
 
@@ -1983,6 +2011,16 @@ Parameters
 ----------
 x
     any tags
+""",
+    'route_plan':
+"""Which pair of token and choice goes where. IndexOutOfBounds for an expert that is not there.
+
+Parameters
+----------
+selected
+    whole numbers: the experts of each token, 'token choice'
+experts
+    how many there are
 """,
     'router_topk':
 """The k best experts of a row, ties to the lower, with their shares of the softmax. No gradient.
@@ -2571,6 +2609,12 @@ factor
     how many times longer the text may be; up to 1 changes nothing
 original_context
     positions the model was trained for; 0 changes nothing
+fast
+    turns in that length from which a pair keeps its speed
+slow
+    turns up to which it is divided by all of the factor
+truncate
+    both bounds are at whole pairs, the outer ones
 """,
     'zero_pad2d':
 """A picture with zeros added at its edges, or with its edges cut.

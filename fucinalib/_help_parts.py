@@ -208,6 +208,12 @@ decay
     of the way back to where they began, after each generation
 norm
     decay by a share of the way; 'l1': by a fixed step
+flips
+    share of the weights in blocks that a member turns
+moves
+    share that may move in a generation
+cooling
+    `moves` is over 1 + cooling times the generation
 """,
     'evolution.Generations.step':
 """One generation. Returns the mean, the best and all rewards of its members.
@@ -216,6 +222,14 @@ Parameters
 ----------
 reward
     a function without arguments that tells how well the model does now
+""",
+    'evolution.genome':
+"""A weight of -1, 0 and 1 times its mean magnitude, in blocks of tq2_0; a copy.
+
+Parameters
+----------
+w
+    real numbers, the last axis a multiple of 256 long
 """,
     'files.Safetensors':
 """Tensors in the form safetensors: of a file, of all files that an index names, or of the folder of either.
@@ -353,6 +367,24 @@ texts
 batch
     read at once
 """,
+    'llm.ExpertStore':
+"""Experts of a model in files, a few of them in memory. Add all layers, then `finalize`.
+
+Parameters
+----------
+memory
+    bytes that experts may take
+pin
+    share of them for what is pinned, if a usage file says what
+workers
+    threads that read; 0: the caller alone
+least
+    words in the usage file from which it is believed
+uncached
+    tell the system not to keep what was read
+prefer
+    (sacred, window): choose experts that are there, see cache_route_top_k
+""",
     'llm.Model':
 """A decoder: ids in, for each the logits of the word that follows.
 
@@ -415,6 +447,16 @@ source
 special
     what it may name: {'bos_token': '<s>', 'eos_token': '</s>', ...}
 """,
+    'llm.balance_loss':
+"""1 where all experts are used alike, their number where all goes to one.
+
+Parameters
+----------
+scores
+    of a router: 'seq expert', or other axes in front of the last
+selected
+    whole numbers: which experts were chosen
+""",
     'llm.beam_search':
 """Likely answers, the best first.
 
@@ -432,6 +474,14 @@ length_penalty
     scores are logprob / length ** this
 ignore_eos
     go on where the model would end
+""",
+    'llm.bytes_of_word':
+"""How much memory the weights take, and how much of it is read for a word.
+
+Parameters
+----------
+model
+    a decoder
 """,
     'llm.generate':
 """An answer, step by step: for step in generate(model, 'Once'): print(step.text, end='').
@@ -481,6 +531,16 @@ budget
 keep
     whether the layout of a decoder's step is kept beside the caches, for the next time
 """,
+    'llm.routes_of':
+"""Which experts each word goes to, and how much each of them says.
+
+Parameters
+----------
+model
+    a decoder
+ids
+    whole numbers 'seq'
+""",
     'llm.score':
 """How likely each of some continuations is. Longer ones are less likely by nature.
 
@@ -494,6 +554,20 @@ options
     texts or lists of ids that may come next
 context
     Context of earlier calls
+""",
+    'llm.stream_experts':
+"""Leave a model's experts in its file, but for so many bytes. Returns the store.
+
+Parameters
+----------
+model
+    of a GGUF file, with experts
+memory
+    bytes that its experts may take
+ahead
+    read ahead what the next layer's router would choose now
+options
+    of ExpertStore
 """,
     'llm.token_logprobs':
 """ln of the share of each token but the first, given those before it in its window.
@@ -1486,7 +1560,7 @@ where
     the layer it happened in: 'model.blocks.3.attention'
 """,
     'serve.Scheduler':
-"""One model, many answers: in each turn a piece of one prompt is read, and everybody who speaks says a token.
+"""One model, many answers: in a turn one prompt is read on, and each who speaks says a token.
 
 Parameters
 ----------
@@ -1773,6 +1847,16 @@ Parameters
 path
     'model.safetensors'
 """,
+    'train.load_params':
+"""Arrays in their order, from a file; into tensors if they are given.
+
+Parameters
+----------
+path
+    what `save_params` or tensai's SaveParams wrote
+params
+    a module, or tensors in order, that get the numbers; all of them or none
+""",
     'train.load_weights':
 """Name -> array, from a file; into a model if one is given.
 
@@ -1850,6 +1934,16 @@ more
     none: parts have names
 parts
     model=, optimizer=, ema=: what has a state_dict, or such a dict
+""",
+    'train.save_params':
+"""Write arrays without names, in their order, as tensai does: at once, the old file or the new one.
+
+Parameters
+----------
+path
+    `model.json`; directories above it are made
+params
+    a module, or tensors in order
 """,
     'train.save_weights':
 """Write weights to a file, at once: whoever looks finds the old file or the new one, whole.

@@ -17,7 +17,7 @@ from .tensor import Tensor, ingest
 __all__ = ['as_whole', 'made_whole', 'nothing_between', 'new_sizes', 'read_sizes', 'factor_sizes',
            'stretched_sizes', 'check_all_named', 'read_place', 'read_walk', 'read_where',
            'read_index', 'read_span',
-           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels',
+           'read_range', 'read_edges', 'read_tensors', 'read_offsets', 'read_labels', 'say_argmax',
            'read_segments', 'check_places', 'read_positions',
            'read_places', 'check_inside', 'check_queries', 'unnamed_queries',
            'read_owners', 'check_shares', 'check_state', 'check_streams', 'read_rope',
@@ -407,11 +407,16 @@ def read_labels(labels,  # a tensor, an array, or a list
     return y
 
 
+def say_argmax(name, tag):
+    "What to do with labels that have the axis of the classes."
+    return f'{name}.argmax({tag!r}) are the labels of one-hot rows'
+
+
 def _other_labels(labels, rest, shape, tag):
     "The error for labels along other axes: one-hot, along one of another name, or of another shape."
     if set(labels.tags) == {*rest, tag}:
         head = f'one label for each row, not a number for each {tag!r}'
-        return fault(TagError, head, help=f'labels.argmax({tag!r}) are the labels of one-hot rows')
+        return fault(TagError, head, help=say_argmax('labels', tag))
     lost, new = [t for t in labels.tags if t not in rest], [t for t in rest if t not in labels.tags]
     fit = len(lost) == len(new) and all(labels.size(t) == shape[rest.index(n)] for t, n in zip(lost, new))
     help = f'labels go along {" ".join(rest)!r}, of {say_sizes(dict(zip(rest, shape)))}' if rest else 'one label'

@@ -9,6 +9,7 @@ operation's mistakes in the error gallery and in the tests."""
 import inspect, operator, re
 from numbers import Real
 import numpy as np
+from .arguments import say_argmax
 from .autograd import is_grad_enabled
 from .dtypes import F8
 from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, OptionTypeError, ShapeMismatch, TagError,
@@ -610,6 +611,8 @@ def _unlike(t, n, x, of):
     head, tags = f'{n} is not like {of}', ' '.join(x.tags)
     help = f'the same tags and sizes as {of}: {tags!r}, {x.shape}'
     other = next((tag for tag in x.tags if tag in t.tags and t.size(tag) != x.size(tag)), None)
+    more = [tag for tag in t.tags if tag not in x.tags]
+    if len(more) == 1 and t.ndim == x.ndim + 1 and x.dtype.is_int: help += f'; {say_argmax(n, more[0])}'
     if set(t.tags) == set(x.tags):
         if other is None: head, help = f'{n} has the axes of {of} in another order', f'{n}.permute({tags!r})'
         else:

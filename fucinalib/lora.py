@@ -87,7 +87,8 @@ class LoRA(Mergeable):
                 ):
         look_at([whole('rank', 1), number('alpha', above=0)], locals())
         if not isinstance(base, Linear): raise fault(OptionError, 'takes a Linear layer', help=WHERE)
-        self.base, self.drop, dtype = base.freeze(), Dropout(dropout), base.weight.dtype
+        self.base, self.drop = base.freeze(), Dropout(dropout)
+        dtype = getattr(base, 'gives', base.weight.dtype)
         inner = {base.inner[t]: n for t, n in base.inputs.items()}
         self.a = thin(inner, rank, seed, dtype)
         out = zeros((*base.outputs, 'lora_r'), (*base.outputs.values(), rank), dtype=dtype)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from .checks import one_of
 from .errors import InvalidShape, OptionError, fault, named
+from .files.mapped import Mapped
 from .files.split import files_of
 from .kernels import kernel
 from .kernels.contraction import matrix_product
@@ -317,9 +318,12 @@ def mapped(path, source):
         found, start = head_of(path)
         right = [found['version'], found['source']] == [VERSION, stamp_of(source)]
         if not right or os.path.getsize(path) != start + found['size']: return None
-        memory = np.asarray(np.memmap(path, np.uint8, 'r', start, found['size']))
         with suppress(OSError): os.utime(path)      # when it was used last
-        return {name: _cut(memory, *where) for name, where in found['table'].items()}
+        file = Mapped(path)
+        memory = file.part(start, start + found['size'])
+        arrays = {name: _cut(memory, *where) for name, where in found['table'].items()}
+        file.release()      # the pages that the sums looked at; they come back one by one
+        return arrays
     except (OSError, ValueError, KeyError, TypeError): return None
 
 def _cut(memory, kind, shape, at, sum_):
@@ -330,22 +334,17 @@ def _cut(memory, kind, shape, at, sum_):
 
 # %% ../nbs/43_quantisation.ipynb #0aeb8316
 class Shelf:
-    "Collects repacked weights and rows of floats into one array of each."
+    "Collects repacked weights into one array of codes and one of scales and offsets."
     def __init__(self): self.codes, self.scales, self.sizes = [], [], [0, 0]
-
-    def floats(self, a):
-        "Take in some floats; where they begin."
-        self.scales.append(np.asarray(a, np.float32).reshape(-1))
-        at, self.sizes[1] = self.sizes[1], self.sizes[1] + self.scales[-1].size
-        return at
 
     def weight(self, r, result=0):
         "Take in a Repacked whose results begin at `result`; its row of eight numbers."
         part = r.parts[0].copy()
-        part[3:7] = self.sizes[0], self.floats(r.scales), -1, result
+        part[3:7] = *self.sizes, -1, result
         if r.parts[0, 5] >= 0: part[5] = part[4] + r.parts[0, 5]
         self.codes.append(r.codes)
-        self.sizes[0] += r.codes.size
+        self.scales.append(r.scales)
+        self.sizes = [n + a.size for n, a in zip(self.sizes, (r.codes, r.scales))]
         return part
 
     def joined(self): return np.concatenate(self.codes), np.concatenate(self.scales)

@@ -6,11 +6,12 @@ its name and the message in a cell of mistakes.
 from math import prod
 import numpy as np
 from .arguments import made_whole
-from .checks import agrees, is_whole, shown, single
+from .checks import agrees, is_whole, last, rank, shown, single
 from .errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidDataLength, InvalidShape, NonFiniteValue,
                      OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, brief, closest, did_you_mean,
                      fault, some)
-from .tags import axis_of, locate, renaming
+from .formats import codes
+from .tags import axis_of, locate, name_of, parse, renaming
 from .tensor import Tensor
 
 __all__ = ['check_one_hot', 'check_count', 'not_in_range', 'not_places', 'no_numbers', 'check_positions', 'check_pairs',
@@ -18,7 +19,7 @@ __all__ = ['check_one_hot', 'check_count', 'not_in_range', 'not_places', 'no_num
            'no_source', 'not_so_many', 'not_blocks', 'no_bytes', 'not_whole', 'other_bytes', 'not_axes', 'rounds_twice',
            'check_scales', 'check_format', 'check_storable', 'no_arithmetic_of', 'not_of_blocks', 'check_chosen',
            'in_blocks', 'not_within', 'check_parts', 'check_weight', 'check_product', 'check_layout', 'two_at_once',
-           'no_gate', 'check_quant']
+           'no_gate', 'check_quant', 'read_groups', 'check_genomes']
 
 
 # ---- made tensors
@@ -269,3 +270,36 @@ def check_quant(p):
     if p.layout == 'q8_0x4': return
     head = f"with gate=('geglu_quant', ...) takes q8_0 weights, this one is {p.layout}"
     raise fault(OptionError, head, w=p, help='gate first: x.gated(gate, "geglu"), then dot')
+
+
+# ---- groups of channels
+def read_groups(x, tag, groups, over):
+    "The axis of the channels and those that belong together, by name; None: x has two axes, and it is the first."
+    tag = name_of(x, tag)
+    if over is None:
+        hint = "a batch goes through one by one, or over='time' says what belongs together"
+        rank('x', 2, 'time channel', hint=hint).ask(dict(x=x))
+        last('tag', 'x', ranks=(2,)).ask(dict(x=x, tag=tag))
+        over = x.tags[:1]
+    over = parse(over)
+    locate(x, *over)
+    if tag in over: raise fault(TagError, f'over {tag!r}, the axis of the channels', help="the others: over='h w'")
+    if x.size(tag) % groups:
+        raise fault(InvalidShape, f'of {x.size(tag)} channels in {groups} groups',
+                    help=f'groups that divide {x.size(tag)}')
+    return tag, over
+
+
+# ---- weights of three values that learn
+def check_genomes(genomes):
+    "The error for blocks that cannot learn: of another format or other values, not to be written to, or shared."
+    made = 'evolution.genome(w) makes one of a tensor'
+    for i, q in enumerate(genomes):
+        if q.dtype != 'tq2_0': raise fault(DTypeError, f'turns blocks of tq2_0, not {q.dtype}', help=made, given=q)
+        if codes(q.blocks[..., :64].reshape(-1, 64), 2).max() > 2:
+            raise fault(OptionError, 'not all of its codes are -1, 0 or 1', help=made, given=q)
+        if not (q.blocks.flags.c_contiguous and q.blocks.flags.writeable):
+            raise fault(OptionError, 'its memory is read-only, or in pieces', given=q,
+                        help=f'BlockTensor(np.array(q.blocks), q.dtype, {" ".join(q.tags)!r})')
+        if any(np.may_share_memory(q.blocks, other.blocks) for other in genomes[:i]):
+            raise fault(OptionError, 'two weights share their memory', help='each once', given=q)

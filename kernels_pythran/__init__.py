@@ -27,9 +27,13 @@ def built():
 
 
 def helpers(source):
-    "The files with a leading underscore from which a source imports."
-    return [source.with_name(f'{name.decode()}.py')
-            for name in re.findall(rb'^from \.(_\w+) import', source.read_bytes(), re.M)]
+    "The files with a leading underscore from which a source imports, and they in turn."
+    found = [source]
+    for path in found:
+        text = path.read_bytes() if path.exists() else b''
+        said = [source.with_name(f'{name.decode()}.py') for name in re.findall(rb'^from \.(_\w+) import', text, re.M)]
+        found += [other for other in said if other not in found]
+    return found[1:]
 
 
 def content(source):

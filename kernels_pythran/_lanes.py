@@ -7,8 +7,8 @@ positive for Pythran, and the loops over `n` rows become vector code. A literal 
 A part of a product is a row of numbers: kind, groups of 32 rows, blocks of a row, where its codes, scales and offsets
 begin (-1: it has none), where its results go, the code that means zero."""
 import numpy as np
+from ._rounding import ZERO, count, largest
 
-ZERO = np.float32(0)
 LOW = np.uint8(15)
 FOUR = np.uint8(4)
 FEW = 1 << 17        # weights that one thread multiplies sooner than two would meet
@@ -16,23 +16,8 @@ FEW = 1 << 17        # weights that one thread multiplies sooner than two would 
 
 # one row of x rounded to 8 bits
 
-def largest(x, n):
-    "The largest magnitude, and 0, or NaN where there is NaN or infinity."
-    top = ZERO
-    bad = ZERO
-    #omp simd reduction(max:top) reduction(+:bad)
-    for j in range(n):
-        top = max(top, np.abs(x[j]))
-        bad += x[j] * ZERO
-    return top, bad
-
-def nearest(x, q, inv, n):
+def even(x, q, inv, n):
     for j in range(n): q[j] = np.int16(np.rint(x[j] * inv))
-
-def count(q, n):
-    c = np.int32(0)
-    for j in range(n): c += np.int32(q[j])
-    return c
 
 def round_row(x, q, s, t, blocks, n):
     for b in range(blocks):
@@ -42,7 +27,7 @@ def round_row(x, q, s, t, blocks, n):
         inv = np.float32(np.float32(127) / top) if top >= np.float32(1e-30) and bad == ZERO else ZERO
         s[b] = np.float32(d + bad)
         if bad == ZERO:
-            nearest(x[i:], q[i:], inv, n)
+            even(x[i:], q[i:], inv, n)
             t[b] = count(q[i:], n)
         else:
             for j in range(n): q[i + j] = np.int16(0)
@@ -193,23 +178,25 @@ def as_it_is(kind, w, d, m, low, zero, x, s, e, y):
 
 # a product of all parts
 
-def group(codes, scales, part, g, x, q, s, t, c, row, as_is, y):
-    kind = part[0]
+def group_of(codes, scales, part, g):
+    "What of the codes, scales and offsets belongs to a group of 32 rows; of scales instead of offsets that are none."
     k = part[2] << 5
-    wide = k << 4 if kind == 0 else k << 5
-    some = k << 1 if kind == 2 else k
+    wide = k << 4 if part[0] == 0 else k << 5
+    some = k << 1 if part[0] == 2 else k
     a = part[3] + g * wide
     b = part[4] + g * some
+    e = part[5] + g * k if part[5] >= 0 else b
+    return codes[a:a + wide], scales[b:b + some], scales[e:e + k]
+
+def group(codes, scales, part, g, x, q, s, t, c, row, as_is, y):
+    w, d, m = group_of(codes, scales, part, g)
+    k = part[2] << 5
     low = part[5] >= 0
-    e = part[5] + g * k if low else b
     at = part[6] + (g << 5)
     h = g << 5
     zero = np.int32(part[7])
-    w = codes[a:a + wide]
-    d = scales[b:b + some]
-    m = scales[e:e + k]
-    if as_is: as_it_is(kind, w, d, m, low, zero, x[:k], s[:k >> 5], row[h:h + 32], y[at:at + 32])
-    else: whole(kind, w, d, m, low, zero, q[:k], s[:k >> 5], t[:k >> 5], c[h:h + 32], y[at:at + 32])
+    if as_is: as_it_is(part[0], w, d, m, low, zero, x[:k], s[:k >> 5], row[h:h + 32], y[at:at + 32])
+    else: whole(part[0], w, d, m, low, zero, q[:k], s[:k >> 5], t[:k >> 5], c[h:h + 32], y[at:at + 32])
 
 def product(codes, scales, parts, x, q, s, t, c, row, as_is, y):
     for p in range(parts.shape[0]):

@@ -9,9 +9,8 @@ otherwise g++ takes vectors of 32 bytes, finds 16, and goes one by one, eight ti
 # compile with: -mprefer-vector-width=256
 import numpy as np
 from ._halves import half, powers
+from ._rounding import LEAST, ZERO, count, largest, nearest
 
-ZERO = np.float32(0)
-LEAST = np.float32(1.1754943508222875e-38)      # smallest normal f32
 LOW = np.uint8(15)
 FOUR = np.uint8(4)
 TOP = np.int16(32)
@@ -29,30 +28,6 @@ def soft_half(d):
 
 
 # rows of x
-
-def largest(x, n):
-    "The largest magnitude, and 0, or NaN where there is NaN or infinity."
-    top = ZERO
-    bad = ZERO
-    #omp simd reduction(max:top) reduction(+:bad)
-    for j in range(n):
-        top = max(top, np.abs(x[j]))
-        bad += x[j] * ZERO
-    return top, bad
-
-def nearest(x, q, inv, n):
-    "x times inv to whole numbers, halves away from zero."
-    for j in range(n):
-        v = x[j] * inv
-        a = np.abs(v)
-        k = np.int32(a)
-        k += np.int32(a - np.float32(k) >= np.float32(0.5))
-        q[j] = np.int16(-k if v < ZERO else k)
-
-def count(q, n):
-    c = np.int32(0)
-    for j in range(n): c += np.int32(q[j])
-    return c
 
 def round_32(x, q, s, t, n):
     for b in range(s.shape[0]):

@@ -1,7 +1,7 @@
 """Products with repacked weights, and their numbers. `_lanes` says how they lie."""
 # compile with: -mprefer-vector-width=256
 import numpy as np
-from ._lanes import FOUR, LOW, product, round_row, sum_row
+from ._lanes import FOUR, LOW, group_of, product, round_row, sum_row
 
 #pythran export lanes_round(float32[:], int16[:], float32[:], int32[:])
 def lanes_round(x, q, s, t): round_row(x, q, s, t, s.shape[0], 32)
@@ -48,20 +48,10 @@ def numbers(kind, w, d, m, low, zero, k, out, n):
         for r in range(n): out[r] += m[o + r]
 
 def panel(codes, scales, part, g, y):
-    kind = part[0]
-    k = part[2] << 5
-    wide = k << 4 if kind == 0 else k << 5
-    some = k << 1 if kind == 2 else k
-    a = part[3] + g * wide
-    b = part[4] + g * some
-    low = part[5] >= 0
-    e = part[5] + g * k if low else b
+    w, d, m = group_of(codes, scales, part, g)
     at = part[6] + (g << 5)
-    w = codes[a:a + wide]
-    d = scales[b:b + some]
-    m = scales[e:e + k]
     zero = np.int32(part[7])
-    for i in range(k): numbers(kind, w, d, m, low, zero, i, y[i, at:at + 32], 32)
+    for i in range(part[2] << 5): numbers(part[0], w, d, m, part[5] >= 0, zero, i, y[i, at:at + 32], 32)
 
 #pythran export lanes_floats(uint8[:], float32[:], int64[:,:] order(C), float32[:,:] order(C))
 def lanes_floats(codes, scales, parts, y):

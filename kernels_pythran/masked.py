@@ -33,24 +33,15 @@ def count_of(m):
         s += np.int64(_few(m[lo:min(m.shape[0], lo + 128)]))
     return s
 
-def total(x, m):
+def total(x, m, added):
+    "The sum of what is selected; `added` is that of a block."
     n = x.shape[0]
     s = 0.
     v = np.empty(min(n, BLOCK), np.float32)
     for lo in range(0, n, BLOCK):
         hi = min(n, lo + BLOCK)
         _select(x[lo:hi], m[lo:hi], v[:hi - lo])
-        s += block(v[:hi - lo])
-    return s
-
-def total_quarters(x, m):
-    n = x.shape[0]
-    s = 0.
-    v = np.empty(min(n, BLOCK), np.float32)
-    for lo in range(0, n, BLOCK):
-        hi = min(n, lo + BLOCK)
-        _select(x[lo:hi], m[lo:hi], v[:hi - lo])
-        s += quarters(v[:hi - lo])
+        s += added(v[:hi - lo])
     return s
 
 def _narrow_sums(x, m, y, count):
@@ -76,12 +67,12 @@ def masked_sum_last(x, m, y, count):
     elif n < SHORT:
         #omp parallel for
         for i in range(rows):
-            y[i] = np.float32(total(x[i], m[i]))
+            y[i] = np.float32(total(x[i], m[i], block))
             count[i] = count_of(m[i])
     elif k == 1:
         #omp parallel for
         for i in range(rows):
-            y[i] = np.float32(total_quarters(x[i], m[i]))
+            y[i] = np.float32(total(x[i], m[i], quarters))
             count[i] = count_of(m[i])
     else:
         part = np.empty((rows, k))
@@ -92,7 +83,7 @@ def masked_sum_last(x, m, y, count):
             c = rest(t, k)
             lo = c * PIECE
             hi = min(n, lo + PIECE)
-            part[i, c] = total_quarters(x[i, lo:hi], m[i, lo:hi])
+            part[i, c] = total(x[i, lo:hi], m[i, lo:hi], quarters)
             many[i, c] = count_of(m[i, lo:hi])
         for i in range(rows):
             y[i] = np.float32(np.sum(part[i]))

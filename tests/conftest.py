@@ -1,6 +1,7 @@
 """What every test runs under. This file is imported before NumPy."""
 import os, signal, sys, time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from queue import SimpleQueue
 
 # see fucinalib/_before_numpy.py: a test may import torch first
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '4')
@@ -65,23 +66,34 @@ def pytest_make_collect_report(collector):
 
 class Graphs:
     """The million graphs of tests/test_fuzz.py. They begin before the first test, in processes that give way to it,
-    and are waited for behind the last one."""
+    and are waited for before the last one. A plugin, so that what they tell is printed between two tests: within one
+    it would be that test's output."""
     test = 'test_a_million_graphs'
 
     def __init__(self, config):
         import fuzz
         cases, seed = [config.getoption(name) for name in ('--fuzz-cases', '--fuzz-seed')]
-        self.tell = config.pluginmanager.get_plugin('terminalreporter').write_line
-        self.running, self.start, self.told, self.tenth = [], time.monotonic(), 0, max(1, cases // 10)
-        self.result = ThreadPoolExecutor(1).submit(fuzz.side_by_side, seed, cases, progress=self.progress,
-                                                   tell=self.tell, running=self.running).result
+        self.write = config.pluginmanager.get_plugin('terminalreporter').write_line
+        self.lines, self.running = SimpleQueue(), []
+        self.start, self.told, self.tenth = time.monotonic(), 0, max(1, cases // 10)
+        self.job = ThreadPoolExecutor(1).submit(fuzz.side_by_side, seed, cases, progress=self.progress,
+                                                tell=self.lines.put, running=self.running)
+        self.result = self.job.result
 
     def progress(self, done):
         if done // self.tenth == self.told: return
         self.told = done // self.tenth
-        self.tell(f'\nfuzz      {done} graphs in {(time.monotonic() - self.start) / 60:.1f} minutes')
+        self.lines.put(f'\nfuzz      {done} graphs in {(time.monotonic() - self.start) / 60:.1f} minutes')
 
-    def end(self):
+    def pytest_runtest_logfinish(self):
+        while not self.lines.empty(): self.write(self.lines.get())
+
+    def pytest_runtest_logstart(self, nodeid):
+        while nodeid.endswith(self.test) and not self.job.done():
+            wait([self.job], 1)
+            self.pytest_runtest_logfinish()
+
+    def pytest_sessionfinish(self):
         for process in self.running: process.terminate()
 
 
@@ -90,12 +102,9 @@ def pytest_collection_modifyitems(items): items.sort(key=lambda item: item.name 
 
 
 def pytest_collection_finish(session):
-    wanted = any(item.name == Graphs.test for item in session.items) and not session.config.option.collectonly
-    session.config.graphs = Graphs(session.config) if wanted else None
-
-
-def pytest_sessionfinish(session):
-    if graphs := getattr(session.config, 'graphs', None): graphs.end()
+    if session.config.option.collectonly or not any(item.name == Graphs.test for item in session.items): return
+    session.config.graphs = Graphs(session.config)
+    session.config.pluginmanager.register(session.config.graphs)
 
 
 @pytest.fixture

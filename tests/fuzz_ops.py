@@ -26,6 +26,7 @@ LEFT_OUT = {name: why for names, why in (
     ('rope_table yarn_inv_freqs', 'they give tables of constants; rope is here'),
     ('kda_recurrent router_topk', 'they have no gradient, give several results and have tests of their own'),
     ('dot_ternary', 'it wants axes of 256 and has tests of its own'),
+    ('grouped_dot', 'its counts have to add up to the rows; it has tests of its own'),
     ('band_mask', 'it has no operand; band_part, tril and triu are here')) for name in names.split()}
 
 # Where ours differ from torch on purpose. A twin of this name says in torch's words what ours mean.

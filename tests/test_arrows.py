@@ -11,7 +11,7 @@ ROOT = HOME.parent
 # From what everything may use to what uses everything. `ops.*` stand in the order of their chapters.
 ORDER = """_before_numpy colors errors whole absent misnamed sides positions elsewhere modes tags dtypes incoming show
            kernels formats block_arithmetic tensor arguments misuse hooks operands written owed
-           widening autograd gradients checks unfit picture graph
+           widening autograd gradients checks unfit unrouted picture graph
            contraction_trace
            ops facts registry_table
            nn optim data knn train evolution lora tracing surroundings plans recording profiling
@@ -22,7 +22,7 @@ CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm', 'ser
 PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', 'text.sentencepiece': '41a',
          'text.tokenizer': '41b', 'files.safetensors': '42a', 'files.split': '42a',
          'files.described': '42b',
-         'llm.quick': '43a', 'llm.step': '43b', 'llm.loading': '44b',
+         'llm.quick': '43a', 'llm.step': '43b', 'llm.store': '43c', 'llm.gathered': '44a', 'llm.loading': '44b',
          'llm.chat': '45a',
          'serve.patterns': '53_t', 'serve.unfit': '53_u', 'serve.combined': '53_v',
          'serve.tools': '53b', 'serve.speech': '53c', 'serve.answers': '53d', 'serve.asked': '53e',

@@ -402,3 +402,88 @@ def test_weights_are_read_in_one_order():
     for _ in range(5):
         read = checkpoints.weights_from_bytes(checkpoints.weights_to_bytes(weights))
         assert list(read) == sorted(weights)
+
+
+# ---- a list in order, as tensai keeps it
+# Of a cell with one input and two hidden units, Params() of an Elman cell there: Wx, Wh, B. Written by hand as Go's
+# encoder writes it: no spaces, whole numbers without a point, small ones with an exponent.
+GO_CELL = ('{"params":[{"Rows":1,"Cols":2,"Data":[0.5,-1]},{"Rows":2,"Cols":2,"Data":[0.1,1e-7,3,-0.25]},'
+           '{"Rows":1,"Cols":2,"Data":[0,0.33333334]}]}\n')
+GO_OTHER = '{"params":[{"Shape":[3],"Data":[1,2,3]},{"Shape":[2,1,2],"Data":[1,2,3,4]}]}\n'
+
+def like(*shapes): return [fl.param(np.zeros(s), [f'd{i}' for i in range(len(s))], 'f32') for s in shapes]
+
+def test_what_go_wrote_is_read_and_runs(tmp_path):
+    "The recurrence of the Go program, h = tanh(x Wx + h Wh + b), in NumPy and by what was read."
+    (tmp_path/'cell.json').write_text(GO_CELL)
+    arrays = fl.train.load_params(tmp_path/'cell.json')
+    wx, wh, b = [[.5, -1]], [[.1, 1e-7], [3, -.25]], [[0, .33333334]]
+    for a, want in zip(arrays, (wx, wh, b)): np.testing.assert_array_equal(a, want)
+    cell = fl.nn.RNN('read=1', 'hidden=2')
+    cell.load_state_dict({n: a.reshape(t.shape) for (n, t), a in
+                          zip(cell.named_parameters(), [arrays[0], arrays[2], arrays[1]])})
+    h, x = np.zeros((1, 2)), [.3, -2., 1.]
+    for v in x: h = np.tanh(v * np.array(wx) + h @ np.array(wh) + b)
+    np.testing.assert_allclose(cell(fl.Tensor([[v] for v in x], 'seq read'))[0].numpy()[-1], h[0], rtol=1e-6)
+
+def test_any_rank_and_files_from_before_there_were_any(tmp_path):
+    for text, shapes in ((GO_CELL, [(1, 2), (2, 2), (1, 2)]), (GO_OTHER, [(3,), (2, 1, 2)])):
+        (tmp_path/'m.json').write_text(text)
+        there = like(*shapes)
+        assert [a.shape for a in fl.train.load_params(tmp_path/'m.json', there)] == shapes
+        fl.train.save_params(tmp_path/'again.json', there)
+        ours, theirs = (json.loads((tmp_path/f).read_text()) for f in ('again.json', 'm.json'))
+        assert ours == theirs and [[*p] for p in ours['params']] == [[*p] for p in theirs['params']]
+
+@pytest.mark.parametrize('dtype', ['f32', 'f64', 'bf16', 'f16'])
+def test_every_number_comes_back_to_the_bit(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    params = [fl.Tensor(rng.normal(size=s) * 10.**rng.integers(-4, 4, s), [f'd{i}' for i in range(len(s))], dtype)
+              for s in ((), (5,), (3, 4), (2, 3, 2))]
+    fl.train.save_params(tmp_path/'deep'/'m.json', params)
+    back = [fl.zeros(p.tags, p.shape, dtype=dtype) for p in params]
+    fl.train.load_params(tmp_path/'deep'/'m.json', back)
+    assert all(p.data.tobytes() == b.data.tobytes() for p, b in zip(params, back))
+    assert not list((tmp_path/'deep').glob('*.part'))
+
+def test_a_module_is_its_parameters_in_order(tmp_path):
+    one, two = (fl.nn.LSTM('read=2', 'hidden=3', seed=s) for s in (0, 1))
+    fl.train.save_params(tmp_path/'m.json', one)
+    fl.train.load_params(tmp_path/'m.json', two)
+    assert all(map(np.array_equal, one.parameters(), two.parameters()))
+
+def entry(**more):
+    return json.dumps(dict(params=[dict(Rows=1, Cols=2, Data=[5, 6]), dict(Shape=[2], Data=[7, 8]) | more]))
+
+@pytest.mark.parametrize('text, said', [
+    (entry(Shape=[3], Data=[1, 2, 3]), r'array 1 has shape \(3,\)'),
+    (entry(Shape=[1, 2]), r'array 1 has shape \(1, 2\)'),
+    ('{"params":[{"Rows":1,"Cols":2,"Data":[5,6]}]}', 'has 1 arrays, this model 2'),
+    (entry(Data=[1, 2, 3]), r'array 1 has 3 numbers, and the shape \(2,\)'),
+    (entry(Data=None), 'array 1 has 0 numbers'),
+    (entry(Shape=[-1]), 'array 1 has no sizes'), (entry(Shape=2), 'array 1 has no sizes'),
+    (entry(Shape=[2.]), 'array 1 has no sizes'), (entry(Data='ab'), 'array 1 has no sizes'),
+    (entry(Data=['1', '2']), 'array 1 holds what is no number'), (entry(Data=[True, 1]), 'holds what is no number'),
+    (entry(Data=[[1], [2]]), 'holds what is no number'), (entry(Data=[1, None]), 'holds what is no number'),
+    (entry(Data=[float('nan'), 1]), 'holds what is no number'), (entry(Data=[10**400, 1]), 'holds what is no number'),
+    (entry(Data=[1e39, 1]), 'array 1 has numbers beyond f32'), (entry(Shape=[2**40, 2**40]), 'array 1 has 2 numbers'),
+    (entry()[:-9], 'is no saved model'), ('{}', 'it lists no params'), ('[]', 'it lists no params'),
+    ('{"params":[1]}', 'it lists no params'), ('[' * 100_000, 'is no saved model')])
+def test_a_list_that_does_not_fit_changes_nothing(text, said, tmp_path):
+    (tmp_path/'m.json').write_text(text)
+    here = like((1, 2), (2,))
+    with pytest.raises(CheckpointError, match=said): fl.train.load_params(tmp_path/'m.json', here)
+    assert not any(p.numpy().any() for p in here)
+
+@pytest.mark.parametrize('call, said', [
+    (lambda p: fl.train.save_params([], p), 'is no path'),
+    (lambda p: fl.train.load_params(like((2,)), p), 'is no path'),
+    (lambda p: fl.train.save_params(p, dict(w=1)), 'is no list of parameters'),
+    (lambda p: fl.train.save_params(p, fl.ones('d', 2)), 'is no list of parameters'),
+    (lambda p: fl.train.save_params(p, [fl.zeros('d', 2, dtype='i64')]), 'parameter 0 is i64'),
+    (lambda p: fl.train.save_params(p, [2.5]), 'parameter 0 is 2.5'),
+    (lambda p: fl.train.save_params(p, [fl.Tensor([np.inf], 'd')]), 'parameter 0 holds NaN or infinity'),
+    (lambda p: fl.train.load_params(p), 'could be read')])
+def test_lists_that_are_none(call, said, tmp_path):
+    with pytest.raises(fl.FucinaError, match=said): call(tmp_path/'m.json')
+    assert not list(tmp_path.iterdir())

@@ -297,7 +297,7 @@ def test_flags_that_commands_share():
     from fucinalib.cli.app import fucina
     names = lambda c: {o for p in fucina.commands[c].params for o in p.opts}
     loading = set('--model -m --threads --quant --requant --cache'.split())
-    shared = loading | set('--draft --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
+    shared = loading | set('--draft --propose --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
                            '--stop --system --think'.split())
     assert loading <= names('bench')
     assert shared <= names('run') and shared <= names('chat')
@@ -359,10 +359,10 @@ def test_a_model_is_shown_as_any_module_is(fucina, tmp_path):
 def test_a_model_is_rounded_while_it_loads(fucina, monkeypatch):
     "The options reach fl.llm.load, of the draft too."
     import fucinalib as fl
-    asked = []
+    asked, most = [], 1
     def load(path, **how):
         asked.append(how)
-        raise fl.FileError('enough', 'seen')
+        if len(asked) == most: raise fl.FileError('enough', 'seen')
     monkeypatch.setattr(fl.llm, 'load', load)
     path = str(HOME/'llama')
     for args, how in (([], (None, False, True)), (['--quant', 'q8_0'], ('q8_0', False, True)),
@@ -372,6 +372,21 @@ def test_a_model_is_rounded_while_it_loads(fucina, monkeypatch):
             assert asked.pop() == dict(zip(('quant', 'requant', 'keep'), how))
         fucina('bench', '--here', '-m', path, *args, real=True)
         assert asked.pop() == dict(zip(('quant', 'requant', 'keep'), how))
+    most = 2
+    fucina('run', 'hi', '-m', path, '--draft', path, '--quant', 'q8_0', real=True)
+    assert asked == [dict(quant='q8_0', requant=False, keep=True)] * 2
+
+
+def test_how_much_a_draft_guesses(fucina, monkeypatch):
+    from fucinalib.llm import generation
+    asked, plain = [], generation.generate
+    def generate(*args, **options):      # the models of this file are no targets of a draft
+        asked.append((options.pop('draft', None) is not None, options.pop('propose', None)))
+        return plain(*args, **options)
+    monkeypatch.setattr(generation, 'generate', generate)
+    assert fucina('run', 'hi', '-m', 'x:Yes.', '--draft', 'x:Yes.', '--propose', '2').stdout == 'Yes.\n'
+    assert fucina('run', 'hi', '-m', 'x:Yes.', '--propose', '2').stdout == 'Yes.\n'
+    assert asked == [(True, 2), (False, None)]
 
 
 def test_blocks_that_are_none_are_refused(fucina):

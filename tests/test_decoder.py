@@ -113,7 +113,7 @@ REFUSED = {
     "rope_parameters has 'mystery'": dict(rope_parameters=dict(rope_theta=1e4, mystery=3)),
     "llama with 'relu'": dict(hidden_act='relu'),
     'does not say width': dict(hidden_size=None),
-    'YaRN with other bounds': dict(rope_scaling=dict(type='yarn', factor=2., beta_fast=16)),
+    'gptoss with': dict(model_type='gpt_oss', swiglu_limit=9.),
 }
 
 @pytest.mark.parametrize('message', REFUSED)
@@ -186,9 +186,10 @@ def test_the_metadata_of_a_gguf_is_a_configuration():
     c = read_config(as_config(METADATA, have.get))
     assert (c.vocab, c.width, c.heads, c.kv_heads, c.d, c.tied, c.eps) == (40, 64, 2, 1, 32, True, 1e-5)
     np.testing.assert_allclose(c.ropes[0].speeds, 5e5**(-np.arange(16) / 16) / divisors.numpy(), rtol=1e-6)
-    with pytest.raises(OptionError, match='expert_count'): as_config(METADATA | {'llama.expert_count': 8}, have.get)
-    for ignore in 'expert_count', ['expert_*']:
-        assert as_config(METADATA | {'llama.expert_count': 8}, have.get, ignore) == as_config(METADATA, have.get)
+    more = METADATA | {'llama.mystery_count': 8}
+    with pytest.raises(OptionError, match='mystery_count'): as_config(more, have.get)
+    for ignore in 'mystery_count', ['mystery_*']:
+        assert as_config(more, have.get, ignore) == as_config(METADATA, have.get)
 
 def test_rows_in_pairs_come_back(tmp_path):
     "Rows of queries and keys as llama.cpp orders them for llama: first and second half interleaved."

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib import evolution, nn
-from fucinalib.errors import DTypeError, NonFiniteValue, OptionError, OptionTypeError
-from fucinalib.evolution import Evolution, centered_ranks, noise_for, z_scores
+from fucinalib.errors import DTypeError, InvalidShape, NonFiniteValue, OptionError, OptionTypeError
+from fucinalib.evolution import Evolution, centered_ranks, flips_in, genome, noise_for, seed_of_path, z_scores
 
 
 def two(dtype='f32'):
@@ -223,6 +223,146 @@ def test_a_state_is_a_copy_and_a_foreign_one_is_refused():
     assert es.steps == 0
 
 
+# ---- weights of three values
+
+def three(seed=1, out=3): return genome(fl.randn('out in', (out, 256), seed=seed))
+
+def trits_in(q):
+    "-1, 0 and 1 as whole numbers, by what ggml's layout says, one block after the other."
+    found = []
+    for block in q.blocks.reshape(-1, 66):
+        for group in range(2):
+            for place in range(4): found += [int(b) >> 2 * place & 3 for b in block[32 * group:][:32]]
+    return np.array(found) - 1
+
+def voted(t, scores, flips, n):
+    "The trits after a vote, in plain loops: sum, order by size and then by place, one step."
+    votes = {}
+    for c, (at, by) in zip(scores, flips):
+        for a, b in zip(at.tolist(), by.tolist()): votes[a] = votes.get(a, 0) + float(c) * b
+    t = t.copy()
+    for a, v in sorted(votes.items(), key=lambda e: (-abs(e[1]), e[0]))[:n]:
+        if v: t[a] = min(1, max(-1, t[a] + (1 if v > 0 else -1)))
+    return t
+
+@pytest.mark.parametrize('antithetic', [False, True])
+@pytest.mark.parametrize('ranks', [False, True])
+@pytest.mark.parametrize('cooling', [0., .7])
+def test_a_generation_of_trits_is_a_vote(antithetic, ranks, cooling, backend):
+    "Beside loops over all flips; the reward is seen to be that of the flipped weights."
+    q, p = three(), fl.param([.5], 'd')
+    wanted = np.random.default_rng(0).normal(size=q.numel)
+    es = Evolution([p, q], population=8, seed=4, antithetic=antithetic, ranks=ranks, flips=.02, moves=.01,
+                   cooling=cooling)
+    for step in range(4):
+        t, rewards, flips = trits_in(q), [], []
+        for member in range(8):
+            pair, odd = divmod(member, 2) if antithetic else (member, 0)
+            at, by = flips_in(q.numel, .02, seed_of_path(4, step, pair, 0, 0))
+            flips.append((at, -by if odd else by))
+            one = t.copy()
+            one[at] = np.clip(one[at] + flips[-1][1], -1, 1)
+            rewards.append(float(wanted @ one))
+        score = (centered_ranks if ranks else z_scores)(rewards)
+        n = max(1, round(.01 / (1 + cooling * step) * q.numel))
+        if antithetic: score, flips = score[::2] - score[1::2], flips[::2]
+        got = es.step(lambda: float(wanted @ trits_in(q)))
+        np.testing.assert_allclose(got.rewards, rewards, rtol=1e-12)
+        assert np.array_equal(trits_in(q), voted(t, score, flips, n))
+        assert 0 < (trits_in(q) != t).sum() <= n
+
+def test_a_genome_is_what_dot_ternary_rounds_to(backend):
+    w, x = fl.randn('out in', (6, 512), seed=2) * .3, fl.randn('row in', (4, 512), seed=3)
+    q = genome(w)
+    d = np.float16(max(np.abs(w.numpy()).mean(dtype='f8'), 1e-5))
+    want = np.clip(np.rint(w.numpy() / np.abs(w.numpy()).mean()), -1, 1)
+    assert str(q.dtype) == 'tq2_0' and q.tags == w.tags and np.array_equal(q.dequantize(), want * np.float32(d))
+    assert np.array_equal(trits_in(q).reshape(q.shape), want)
+    np.testing.assert_allclose(x.dot(q.with_activation('f32'), 'in'), x.dot_ternary(w, 'in'), rtol=1e-5, atol=1e-5)
+    for a in (np.zeros((1, 256)), np.full((1, 256), 3e-6)):      # the least scale
+        assert np.unique(genome(fl.Tensor(a, 'out in', 'f32')).blocks[..., 64:].view('f2')) == np.float16(1e-5)
+    stack = genome(fl.randn('expert out in', (2, 3, 256), seed=1))
+    assert stack.shape == (2, 3, 256) and len(np.unique(stack.blocks[..., 64:].view('f2'))) == 1
+
+def test_scales_and_other_weights_stay_as_they_are(backend):
+    "The noise of real numbers is the same beside weights of three values, and scales are not learnt."
+    (a, _), (b, _) = two(), two()
+    q = three()
+    scales = q.blocks[..., 64:].copy()
+    Evolution(a, sigma=.1, population=6, seed=2).step(lambda: -float(a[0].square().sum()))
+    Evolution([*b, q], sigma=.1, population=6, seed=2).step(lambda: -float(b[0].square().sum()))
+    assert all(map(np.array_equal, a, b)) and np.array_equal(q.blocks[..., 64:], scales)
+
+@pytest.mark.parametrize('snapshot', [True, False])
+@pytest.mark.parametrize('wrong', [lambda: float('nan'), lambda: {}['no']])
+def test_a_trial_that_fails_turns_all_trits_back(snapshot, wrong, backend):
+    q = three()
+    before, calls = q.blocks.copy(), iter([lambda: 1., wrong])
+    with pytest.raises((NonFiniteValue, KeyError)):
+        Evolution([q], population=4, flips=.5, snapshot=snapshot).step(lambda: next(calls)())
+    assert np.array_equal(q.blocks, before)
+
+def test_equal_rewards_turn_nothing(backend):
+    for ranks in (False, True):
+        q = three()
+        before = q.blocks.copy()
+        Evolution([q], population=6, ranks=ranks, flips=.1).step(lambda: 7.3)
+        assert np.array_equal(q.blocks, before)
+
+@pytest.mark.parametrize('n, share', [(256, .001), (256, 1.), (2560, .3), (1 << 16, .001), (768, .7)])
+def test_flips_are_distinct_and_spread_evenly(n, share):
+    many = [flips_in(n, share, seed) for seed in range(200)]
+    for at, by in many:
+        assert len(at) == max(1, round(n * share)) and (np.diff(at) > 0).all() and 0 <= at[0] and at[-1] < n
+        assert set(by.tolist()) <= {-1, 1}
+    seen = np.bincount(np.concatenate([at for at, _ in many]) * 4 // n, minlength=4)
+    assert (seen > .8 * seen.mean()).all() or n * share < 2
+    assert abs(np.concatenate([by for _, by in many]).mean()) < .2
+
+def test_the_defaults_of_trits():
+    es = Evolution([three()])
+    assert (es.share, es.moves, es.cooling) == (.001, .005, 0)
+
+def test_a_module_learns_its_genomes_too(backend):
+    "A planted row of trits is found again, by the product that runs in the end."
+    class Net(nn.Module):
+        def __init__(self): self.w, self.shift = three(out=1), fl.param([0.], 'out')
+        def forward(self, x): return x.dot(self.w, 'in') + self.shift
+    net, x, goal = Net(), fl.randn('row in', (400, 256), seed=5), three(seed=9, out=1)
+    y = x.dot(goal, 'in')
+    es = Evolution(net, sigma=.05, alpha=.02, population=30, antithetic=True, flips=.05, moves=.02)
+    assert es.genomes == [net.w] and [p.tags for p in es.params] == [('out',)]
+    miss = lambda: float((net(x) - y).square().mean())
+    first = miss()
+    for _ in range(100): es.step(lambda: -miss())
+    assert miss() < .4 * first
+
+def test_a_run_of_trits_goes_on_bit_for_bit(backend):
+    wanted = np.random.default_rng(0).normal(size=768)
+    def make():
+        q = three()
+        return q, Evolution([q], population=6, seed=3, flips=.05), lambda: float(wanted @ trits_in(q))
+    q, es, reward = make()
+    for _ in range(2): es.step(reward)
+    kept, blocks = es.state_dict(), q.blocks.copy()
+    for _ in range(2): es.step(reward)
+    again, later, its = make()
+    again.blocks[...] = blocks
+    later.load_state_dict(kept)
+    for _ in range(2): later.step(its)
+    assert np.array_equal(again.blocks, q.blocks)
+
+
+def with_code_3():
+    q = three()
+    q.blocks[0, 0, 5] = 0b11
+    return q
+
+def frozen():
+    q = three()
+    q.blocks.flags.writeable = False
+    return q
+
 P = lambda: fl.param([1.], 'd')
 MISTAKES = [
     (OptionError, lambda: Evolution([]), 'nothing learns'),
@@ -235,6 +375,17 @@ MISTAKES = [
     (OptionTypeError, lambda: Evolution([P()], population=2.5), 'population is 2.5'),
     (OptionError, lambda: Evolution([P()], norm='l3'), "there is no norm 'l3'"),
     (OptionError, lambda: Evolution([P()], decay=-.1), 'decay is -0.1'),
+    (OptionError, lambda: Evolution([P()], flips=0.), 'flips is 0'),
+    (OptionError, lambda: Evolution([P()], moves=1.5), 'moves is 1.5'),
+    (OptionError, lambda: Evolution([P()], cooling=-1), 'cooling is -1'),
+    (OptionError, lambda: Evolution([q := three(), q]), 'stands twice'),
+    (OptionError, lambda: Evolution([q := three(), q.narrow('out', 0, 1)]), 'share their memory'),
+    (DTypeError, lambda: Evolution([fl.randn('out in', (1, 256), seed=0).to('q4_0')]), 'blocks of tq2_0, not q4_0'),
+    (OptionError, lambda: Evolution([with_code_3()]), 'not all of its codes are -1, 0 or 1'),
+    (OptionError, lambda: Evolution([frozen()]), 'read-only'),
+    (InvalidShape, lambda: genome(fl.ones('out in', (1, 100))), '100'),
+    (DTypeError, lambda: genome(np.ones((1, 256))), 'not a tensor'),
+    (DTypeError, lambda: genome(fl.zeros('in', 256, dtype='i64')), 'i64'),
 ]
 
 @pytest.mark.parametrize('kind, make, words', MISTAKES)

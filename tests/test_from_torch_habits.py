@@ -212,3 +212,32 @@ def test_a_target_that_is_classes_is_one(words, classes, kind, like, tmp_path):
     rows = data.from_csv(path, target='y', classes=classes)
     assert rows.y.dtype == kind and (like is None or rows.y.tolist() == like) and rows.x.dtype == 'f32'
     if kind == 'i64' and max(like) < 3: assert fl.rand('batch c', (3, 3)).cross_entropy('c', rows.y).item() > 0
+
+
+# ---- labels that have an axis too many
+PICKED = fl.one_hot(fl.Tensor([0, 2, 1, 0], 'batch'), 'class', 3)
+GUESS = fl.randn('batch class', (4, 3), seed=0)
+COUNTED = fl.train.Sequential(fl.train.Dense('class=3')).compile('pixel=4', 'cross_entropy')
+
+@pytest.mark.parametrize('hot', [PICKED, PICKED.to('i64')])
+@pytest.mark.parametrize('call', [
+    "GUESS.argmax('class') == labels", "GUESS.argmax('class').ne(labels)", "GUESS.cross_entropy('class', labels)",
+    "train.top_k_accuracy(GUESS, 'class', labels, 1)", "train.Confusion(3).add(GUESS.argmax('class'), labels)",
+    "COUNTED.evaluate(np.ones((4, 4)), labels)"])
+def test_one_hot_labels_are_told_everywhere(call, hot):
+    scope = dict(GUESS=GUESS, COUNTED=COUNTED, labels=hot)
+    help = told(call, **scope)
+    way = re.search(r"(labels|other)\.argmax\('class'\)(?= are the labels of one-hot rows)", help)[0]
+    eval(call, dict(fl=fl, np=np, train=train) | scope | dict(labels=eval(way, dict(labels=hot, other=hot))))
+
+@pytest.mark.parametrize('call', ["GUESS.cross_entropy('class', hot)", "train.top_k_accuracy(GUESS, 'class', hot, 1)",
+                                  "COUNTED.evaluate(np.ones((4, 4)), hot)"])
+def test_one_hot_arrays_are_told_too(call):
+    scope = dict(GUESS=GUESS, COUNTED=COUNTED, hot=PICKED.numpy())
+    assert 'np.argmax' in told(call, **scope)
+    eval(call, dict(np=np, train=train) | scope | dict(hot=np.argmax(PICKED.numpy(), -1)))
+
+def test_axes_that_are_no_classes_are_told_otherwise():
+    "Only labels can be one-hot: whole numbers on the other side."
+    assert 'one-hot' not in told('x.eq(y)', x=fl.ones('batch', 4), y=PICKED)
+    assert 'one-hot' not in told('x.eq(y)', x=PICKED, y=fl.zeros('batch', 4, dtype='i64'))

@@ -6,6 +6,7 @@ import fucinalib as fl
 from fucinalib import lora, nn, optim
 from fucinalib.errors import DTypeError, FucinaError, OptionError, StateMismatch
 from fucinalib.gradients import gradcheck
+from test_quantisation import decoder
 from fucinalib.lora import LoRA, add_lora, drop_lora, load_lora, lora_state, merge_lora, unmerge_lora
 
 
@@ -202,6 +203,44 @@ def test_attention_and_recurrent_layers(backend):
     before = rnn(s)[0].numpy().copy()
     add_lora(rnn, rank=1, seed=0)
     np.testing.assert_allclose(rnn(s)[0].numpy(), before, rtol=1e-5, atol=1e-6)
+
+@pytest.mark.parametrize('kind', ['f32', 'f16', 'q4_1'])
+def test_the_maps_of_a_decoder(kind):
+    "Found like any layer; in blocks, too, where the change has numbers of its own."
+    net = decoder(kind)
+    ids, told = [3, 1, 4, 1, 5, 9, 2, 6], [1, 4, 1, 5, 9, 2, 6, 5]
+    before = net(ids).numpy().copy()
+    add_lora(net, '*.attention.q *.feed.down', rank=2, seed=0)
+    assert sorted({p.split('.')[-2] for p, t in net.named_parameters()}) == ['down', 'q']
+    np.testing.assert_array_equal(net(ids), before)
+    def loss(): return net(ids).cross_entropy('vocab', told)
+    first, opt = loss().item(), optim.AdamW(net, lr=.05)
+    for _ in range(8):
+        opt.zero_grad()
+        loss().backward()
+        opt.step()
+    assert loss().item() < .7 * first
+    after, cache = net(ids).numpy().copy(), net.cache()
+    for row, i in zip(after, ids): np.testing.assert_allclose(net([i], cache=cache, last=True), row, atol=1e-4)
+    if kind == 'f32': np.testing.assert_allclose(merge_lora(net)(ids), after, atol=1e-4)
+    elif kind == 'q4_1':
+        with pytest.raises(DTypeError, match='no weight of q4_1'): merge_lora(net)
+    if kind == 'f32': unmerge_lora(net)
+    np.testing.assert_array_equal(drop_lora(net)(ids), before)
+
+@pytest.mark.torch
+def test_the_slope_of_what_is_learnt_beside_blocks_is_torchs():
+    torch = pytest.importorskip('torch')
+    m = decoder('q4_1').blocks[0].attention.q
+    w, layer = torch.from_numpy(m.weight.dequantize().numpy()), LoRA(m, rank=2, alpha=6, seed=0)
+    layer.b.data[...] = np.random.default_rng(1).normal(size=layer.b.shape)
+    x = fl.randn('seq embed', (3, 64), seed=2)
+    (layer(x)**2).sum().backward()
+    a, b = [torch.from_numpy(t.data.copy()).requires_grad_() for t in (layer.a, layer.b)]
+    u = torch.from_numpy(x.numpy())
+    ((u @ w.T + 3 * u @ a.T @ b.T)**2).sum().backward()
+    for ours, theirs in ((layer.a, a), (layer.b, b)):
+        np.testing.assert_allclose(ours.grad.data, theirs.grad, rtol=1e-3, atol=1e-2)
 
 def test_only_what_was_added_learns(backend):
     m = add_lora(model(), '0 3', rank=2, alpha=6, dropout=.1, seed=1)

@@ -489,6 +489,11 @@ def test_a_replay_takes_no_memory():
                           nn.Linear('h=13 w=13 f=16', 'k=10', seed=1))
     pictures = fl.rand('b h w c', (32, 28, 28, 1), seed=0), fl.Tensor(rng.integers(0, 10, 32), 'b')
     assert peak_of_a_replay(small, pictures) < 20_000   # they have 100 kB
+    for rows in (8, 3):
+        words = [fl.Tensor(rng.integers(0, 10, (rows, 32)), 'b seq') for _ in range(2)]
+        block = nn.Sequential(nn.Embedding('word=10', 'd=64', seed=1), nn.TransformerBlock('d=64', 4, 'ff=256', seed=2),
+                              nn.Linear('d=64', 'k=10', seed=3))
+        assert peak_of_a_replay(block, words) < 12_000  # its scores of each head have 131 kB
 
 
 # ---- neighbours

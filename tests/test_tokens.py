@@ -446,6 +446,21 @@ def test_cuts_beside_tokenizers(name):
     other = fl.text.Tokenizer(tok.model, tok.tokens, tok.added, splits.splitter(name))
     beside(other, [*HOSTILE, *fuzz(5, 500)], [True])
 
+# letters with their marks and with what joins letters or keeps them apart, as K2-Horizon takes them
+JOINING = splits.LLAMA3.replace(r'\p{L}+', '[\\p{L}\\p{M}\u200c\u200d]+')
+JOINED = ['\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645', '\u0915\u094d\u200d\u0937', '\u0915\u093e', 'na\u0308ive']
+
+def test_words_with_marks_and_joiners_are_one_piece():
+    said = dict(type='Split', pattern=dict(Regex=JOINING), behavior='Isolated', invert=False)
+    cuts, _ = splits.pre_tokenizer(dict(type='Sequence', pretokenizers=[said]))
+    for word in JOINED: assert cuts(f'{word} {word}1') == [word, f' {word}', '1'] != cut('llama3', f'{word} {word}1')
+
+@pytest.mark.torch
+def test_words_with_marks_and_joiners_beside_tokenizers():
+    tok = trained()
+    other = fl.text.Tokenizer(tok.model, tok.tokens, tok.added, splits.Splitter.of([JOINING]))
+    beside(other, [*HOSTILE, *JOINED, *(' '.join(JOINED) + t for t in fuzz(5, 500))], [True])
+
 @pytest.mark.torch
 def test_forms_of_unicode_beside_tokenizers():
     tok = trained()

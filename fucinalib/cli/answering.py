@@ -16,13 +16,15 @@ MODEL = [
                  help='A folder or .gguf file, a name of `fucina models`, '
                  'or org/name of huggingface.co. Without it: SmolLM2-135M-Instruct.'),
     click.option('--threads', type=click.IntRange(1), help='Threads; all cores without it.'),
-    click.option('--quant', metavar='KIND', help='Round weights of floats to blocks: q8_0, q6_k, q5_k, q4_k, q4_0, '
-                 'q4_1, q5_0 or q5_1.'),
+    click.option('--quant', metavar='KIND', help='Round weights of floats to blocks: q8_0, q5_1, q5_0, q4_1 or q4_0, '
+                 'or q6_k, q5_k, q4_k, which are searched for and take long.'),
     click.option('--requant', is_flag=True, help='With --quant: weights that are in other blocks, too.'),
     click.option('--cache/--no-cache', default=True, help='Keep repacked weights for the next time, or do not.')]
 DRAFT = [
     click.option('--draft', default=None, metavar='MODEL',
-                 help='A small model of the same vocabulary that guesses ahead.')]
+                 help='A small model of the same vocabulary that guesses ahead.'),
+    click.option('--propose', type=click.IntRange(1), default=4, show_default=True,
+                 help='Tokens that it guesses at a time.')]
 ANSWER = [
     click.option('-n', '--max-new', type=click.IntRange(1), default=512, show_default=True,
                  help='Tokens of an answer at most.'),
@@ -59,6 +61,11 @@ def sampling(given):
 def loading(given):
     "The options of fl.llm.load, from those of the command."
     return dict(quant=given['quant'], requant=given['requant'], keep=given['cache'])
+
+
+def drafting(draft, given):
+    "The options of fl.llm.generate for a model that guesses ahead, if one is named."
+    return {} if draft is None else dict(draft=open_model(draft, **loading(given))[0], propose=given['propose'])
 
 
 def open_model(name, threads=None, **how):
@@ -102,9 +109,8 @@ def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, thi
     """
     text = question(prompt)
     if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
-    how, options = loading(given), sampling(given)
-    loaded, seconds = open_model(model, threads, **how)
-    if draft is not None: options['draft'] = open_model(draft, **how)[0]
+    loaded, seconds = open_model(model, threads, **loading(given))
+    options = sampling(given) | drafting(draft, given)
     talk = (continued if raw else answered)(loaded, text, max_new, system, think, options)
     said = []
     try:
@@ -324,9 +330,8 @@ def chat(model, threads, draft, max_new, system, think, **given):
     An empty line or the end of the input ends a chat that comes through a pipe. /help names the commands.
     """
     from ..llm.chat import Chat
-    how, options = loading(given), sampling(given)
-    if draft is not None: options['draft'] = open_model(draft, **how)[0]
-    session = Session(model, threads, how, lambda m: Chat(m, system, think, max_new=max_new, **options))
+    options = sampling(given) | drafting(draft, given)
+    session = Session(model, threads, loading(given), lambda m: Chat(m, system, think, max_new=max_new, **options))
     if session.seen: say.note('Ctrl-C stops an answer, Ctrl-D leaves, /help names the commands')
     with line_editing() if session.seen else _nothing(): session.talk()
 

@@ -58,10 +58,11 @@ def _failed(done):
 
 def peak():
     "The most memory this process had, in bytes; None where the system does not tell."
+    try: return next(1024 * int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM'))
+    except (OSError, StopIteration): pass      # not Linux, whose ru_maxrss begins with what the parent had
     try: import resource
     except ImportError: return None      # Windows
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == 'darwin' else most * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == 'darwin' else 1024)
 
 
 def measured(name, threads, prompt, answer, runs, how):

@@ -29,7 +29,8 @@ facts(rope, [Sample('seq=3 d=4', 'seq', 'd', 10000.), Sample('d=4 b=2 seq=3', 's
        (OptionError, lambda f: f(_x, 'seq', 'd', None)),
        (OptionError, lambda f: f(_x, 'seq', 'd', -1.))])
 
-facts(yarn_inv_freqs, [Sample(8), Sample(64, 10000., 4., 4096)],
+facts(yarn_inv_freqs, [Sample(8), Sample(64, 10000., 4., 4096),
+                       Sample(64, 1e4, 4., 4096, 16., 2., truncate=False)],
       [(InvalidShape, lambda f: f(3)), (InvalidShape, lambda f: f(0))])
 _short = lambda: ('row', rope_table([0, 5], 4))
 facts(rms_norm, [*rms_norm.op.samples, Sample('row=2 d=4', 'd', weight='d=4', rope=_short)],

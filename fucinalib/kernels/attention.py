@@ -9,6 +9,7 @@ import numpy as np
 from . import dispatch
 from .contraction import matmul
 from .dispatch import as_one_call, kernel
+from .pointwise import sub
 
 ROWS, KEYS = 128, 512       # a tile in NumPy
 TILE, BLOCK = 64, 64        # compiled: the side of a tile, columns of d at a time
@@ -50,6 +51,8 @@ def seen(i, n, j, e, lo, hi):
     return (d >= lo) & (d <= hi)
 
 def stacked(a, repeat): return a if a is None or repeat == 1 else np.tile(a, (repeat, 1))
+
+less = sub.kernel.run       # compiled at any size: NumPy takes 32 kB for a column that it repeats
 
 def product(a, b, keep):
     "a @ b; where not `keep`, a is 0 and whatever b holds stays out, NaN and infinity too."
@@ -116,12 +119,12 @@ def attend_back_(gq, gkeys, gvalues, q, k, v, owner, scale, lo, hi, gy, lse, del
             keep = stacked(seen(i, n, j, e, lo, hi), repeat)
             turned = None if keep is None else keep.T
             p = matmul(x, k[:, :, j:e].swapaxes(2, 3))
-            p -= top
+            p = less(p, top)
             np.exp(p, out=p)
             if keep is not None: np.copyto(p, 0, where=~keep)
             gv[:, :, j:e] += product(p.swapaxes(2, 3), y, turned)
             gp = matmul(y, v[:, :, j:e].swapaxes(2, 3))
-            gp -= mean
+            gp = less(gp, mean)
             gp *= p
             if keep is not None: np.copyto(gp, 0, where=~keep)
             gx += product(gp, k[:, :, j:e], keep)

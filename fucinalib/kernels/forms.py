@@ -93,7 +93,7 @@ BESIDE = dict(scalar=(scalar, 'x', 's'), row=(row, 'x', 'row'), col=(col, 'x[i]'
 
 def with_forms(name, f, doc, forms=('scalar', 'row', 'col')):
     "The kernel `name` of a ufunc, and one for each form of its last operand; `doc` has {} for both operands."
-    as_kernel(whole(f), name, doc.format('a', 'b'), flat=True, forms=forms, alike=4)
     for form in forms:
         make, a, b = BESIDE[form]
         as_kernel(make(f), f'{name}_{form}', doc.format(a, b), flat=form == 'scalar')
+    return as_kernel(whole(f), name, doc.format('a', 'b'), flat=True, forms=forms, alike=4)

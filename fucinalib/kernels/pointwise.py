@@ -8,7 +8,7 @@ from .forms import has_vector_code, two, with_forms
 # each in four kernels: `add` of two arrays, `add_scalar`, `add_row`, `add_col`
 
 with_forms('add', np.add, '{} + {}.')
-with_forms('sub', np.subtract, '{} - {}.')
+sub = with_forms('sub', np.subtract, '{} - {}.')
 with_forms('mul', np.multiply, '{} * {}.')
 with_forms('div', np.divide, '{} / {}; over 0 it is inf or NaN.')
 with_forms('maximum', np.maximum, 'The larger of {} and {}; NaN in either gives NaN.', ('scalar',))

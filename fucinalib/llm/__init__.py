@@ -3,10 +3,12 @@ from . import hub
 from .chat import Chat
 from .decoder import Cache, Config, Model, Rope
 from .encoder import Encoder, EncoderConfig
+from .experts import balance_loss, bytes_of_word, routes_of
 from .generation import (Beam, Context, Generation, Score, Step, Stops, beam_search, generate, perplexity, score,
                          token_logprobs)
 from .loading import load
 from .sampling import Bigram, Sampler, Sampling
+from .store import ExpertStore, stream_experts
 from .templates import Template
 from ..elsewhere import of_package as _of_package
 

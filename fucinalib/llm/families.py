@@ -4,13 +4,15 @@
 
 # %% auto #0
 __all__ = ['IDLE', 'ROPES', 'ACTS', 'PLAIN', 'FAMILIES', 'ALIASES', 'METADATA', 'ROPE_TENSORS', 'ROPE_KEPT',
-           'GGUF_IDLE', 'HABITS', 'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'NEOX', 'SAFETENSORS',
-           'IN_GGUF', 'GGUF', 'HOW', 'JOINED', 'APART', 'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread',
-           'plain_speeds', 'llama3_speeds', 'rope_plain', 'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn',
-           'rope_long', 'rope_of', 'rope_params', 'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral',
-           'switched', 'smollm3', 'qwen2', 'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2',
-           'granite', 'gptneox', 'family_called', 'sizes_in', 'act_of', 'read_config', 'rope_in_metadata',
-           'as_config', 'scalar_of', 'tensor_names', 'row_order']
+           'GGUF_IDLE', 'HABITS', 'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'MIXTRAL', 'EXPERTS',
+           'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED', 'APART', 'PREFIXES',
+           'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds', 'rope_plain',
+           'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of', 'rope_params',
+           'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral', 'switched', 'smollm3', 'qwen2',
+           'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox',
+           'experts_in', 'without_experts', 'mixtral', 'qwen2moe', 'qwen3moe', 'gptoss', 'lfm2', 'adjusted',
+           'family_called', 'sizes_in', 'act_of', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of',
+           'tensor_names', 'row_order']
 
 # %% ../../nbs/44a_families.ipynb #f01bfd2f
 import math
@@ -24,7 +26,7 @@ from ..ops.rotary import yarn_inv_freqs
 IDLE = '''_* *_token_id *drop* *pdrop *_token architectures model_type dtype torch_dtype use_cache
           auto_map transformers_version initializer_range pretraining_tp summary_* output_*
           return_dict* id2label label2id task_specific_params tokenizer_class is_decoder
-          cache_implementation vocab_type
+          cache_implementation vocab_type router_aux_loss_coef router_jitter_noise
           scale_attn_weights reorder_and_upcast_attn n_ctx max_window_layers'''.split()
 
 # %% ../../nbs/44a_families.ipynb #33eb740c
@@ -70,11 +72,12 @@ def rope_divided(p, d, c): return Rope(tuple(plain_speeds(p, d) / np.array(p('di
 def rope_yarn(p, d, c):
     "YaRN: as llama3 in spirit, and scores a little sharper."
     factor, long = p('factor'), p('original_max_position_embeddings', c('max_position_embeddings'))
-    if (p('beta_fast', 32), p('beta_slow', 1), p('truncate', True)) != (32, 1, True) or p('mscale'):
-        head = 'YaRN with other bounds than 32 and 1'
-        raise fault(OptionError, head, help="beta_fast 32, beta_slow 1, truncate true")
-    speeds = yarn_inv_freqs(d, p('rope_theta', 10000.), factor, long).data
-    return Rope(tuple(speeds), p('attention_factor attn_factor', 1 + .1 * math.log(max(factor, 1))))
+    bounds = float(p('beta_fast', 32)), float(p('beta_slow', 1)), p('truncate', True)
+    speeds = yarn_inv_freqs(d, float(p('rope_theta', 10000.)), factor, long, *bounds).data
+    def sharper(m): return 1 + .1 * m * math.log(max(factor, 1))
+    both = p('mscale'), p('mscale_all_dim')
+    usual = sharper(both[0]) / sharper(both[1]) if all(both) else sharper(1)
+    return Rope(tuple(speeds), p('attention_factor attn_factor', usual))
 
 # %% ../../nbs/44a_families.ipynb #f2f2280f
 def rope_long(p, d, c):
@@ -209,6 +212,62 @@ def gptneox(c, n, d):
     ropes, have = same_rope(c, d, n), ('q k v o ' if c('attention_bias', True) else '') + 'up down'
     return dict(norm='layer', parallel=c('use_parallel_residual', True), biases=have, ropes=ropes)
 
+# %% ../../nbs/44a_families.ipynb #80420adf
+def experts_in(c, inside='moe_intermediate_size'):
+    "How many experts a layer has, how many a word, how large they are."
+    found = dict(experts=c('num_local_experts num_experts'), chosen=c('num_experts_per_tok'))
+    return found | dict(expert_hidden=c(inside))
+
+def without_experts(c, n):
+    "Layers with one feed-forward: listed, or all but each so many."
+    listed, step = c('mlp_only_layers', ()), c('decoder_sparse_step', 1)
+    return tuple([i for i in range(n) if i in listed or (i + 1) % step])
+
+# %% ../../nbs/44a_families.ipynb #60f68f60
+def mixtral(c, n, d):
+    return dict(mistral(c, n, d), ropes=same_rope(c, d, n, 1e6)) | experts_in(c, 'intermediate_size')
+
+def qwen2moe(c, n, d):
+    most = c('max_window_layers', 28)
+    windows = switched(c, n, lambda i: i % 2 == 0 and i < most)
+    how = dict(over_all=not c('norm_topk_prob'), dense=without_experts(c, n), windows=windows)
+    shared = dict(shared=c('shared_expert_intermediate_size'), biases='q k v' * c('qkv_bias', True))
+    return qwen2(c, n, d) | experts_in(c) | how | shared
+
+# %% ../../nbs/44a_families.ipynb #79df7681
+def qwen3moe(c, n, d):
+    how = dict(over_all=not c('norm_topk_prob'), dense=without_experts(c, n))
+    return qwen3(c, n, d) | experts_in(c) | how | dict(windows=switched(c, n, lambda i: True))
+
+# %% ../../nbs/44a_families.ipynb #9092dfb2
+def gptoss(c, n, d):
+    c('experts_per_token initial_context_length moe_intermediate_size')      # told a second time
+    blocks = c('quantization_config', {}).get('quant_method', 'mxfp4')
+    own = c('swiglu_alpha', 1.702), c('swiglu_limit', 7.), blocks
+    if own != (1.702, 7., 'mxfp4'):
+        help = 'swiglu_alpha 1.702, swiglu_limit 7, blocks in mxfp4'
+        raise fault(OptionError, f'gptoss with {own}', help=help)
+    biases = 'q k v o ' * c('attention_bias', True) + 'router gates ups downs'
+    windows = windows_of(c, n, lambda i: i % 2 == 0, 128)
+    return experts_in(c, 'intermediate_size') | dict(ropes=same_rope(c, d, n, 150000.), windows=windows,
+                                                     biases=biases, sinks=True, act='swiglu_oai')
+
+# %% ../../nbs/44a_families.ipynb #75ac8cc6
+def lfm2(c, n, d):
+    refuse_on(c, 'conv_bias')
+    told, whole = c('layer_types'), c('full_attn_idxs', range(n))
+    convs = tuple([i for i in range(n) if (told[i] == 'conv' if told else i not in whole)])
+    ropes = [None if i in convs else r for i, r in enumerate(same_rope(c, d, n, 1e6))]
+    own = dict(convs=convs, taps=c('conv_L_cache', 3), ropes=tuple(ropes), qk_norm='head')
+    return own | adjusted(c)
+
+def adjusted(c):
+    "The width inside the feed-forward: two thirds of what is told, times a factor, in whole multiples."
+    inside, each = c('block_ff_dim intermediate_size'), c('block_multiple_of', 256)
+    factor = c('block_ffn_dim_multiplier', 1.)
+    if not c('block_auto_adjust_ff_dim', True): return dict(hidden=inside)
+    return dict(hidden=-(-int(factor * (2 * inside // 3)) // each) * each)
+
 # %% ../../nbs/44a_families.ipynb #26dcdf9e
 ACTS = dict(silu='swiglu', swish='swiglu', gelu_pytorch_tanh='geglu')      # with a gate
 PLAIN = dict(gelu='gelu', gelu_new='gelu_tanh', gelu_pytorch_tanh='gelu_tanh', gelu_fast='gelu_tanh')
@@ -219,8 +278,13 @@ FAMILIES = dict(llama=(llama, False, 'silu', 1e-6), mistral=(mistral, False, 'si
                 qwen3=(qwen3, False, 'silu', 1e-6), gpt2=(gpt2, True, 'gelu_new', 1e-5),
                 phi3=(phi3, False, 'silu', 1e-5), gemma2=(gemma2, True, 'gelu_pytorch_tanh', 1e-6),
                 gemma3=(gemma3, True, 'gelu_pytorch_tanh', 1e-6), olmo2=(olmo2, False, 'silu', 1e-5),
-                granite=(granite, False, 'silu', 1e-6), gptneox=(gptneox, False, 'gelu', 1e-5))
-ALIASES = dict(gemma3_text='gemma3', gpt_neox='gptneox')      # as files call them
+                granite=(granite, False, 'silu', 1e-6), gptneox=(gptneox, False, 'gelu', 1e-5),
+                mixtral=(mixtral, False, 'silu', 1e-5), qwen2moe=(qwen2moe, False, 'silu', 1e-6),
+                qwen3moe=(qwen3moe, False, 'silu', 1e-6), gptoss=(gptoss, False, 'silu', 1e-5),
+                lfm2=(lfm2, True, 'silu', 1e-5))
+# as files call them
+ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2moe',
+           'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss'}
 
 # %% ../../nbs/44a_families.ipynb #a825a9ad
 def family_called(name):
@@ -262,9 +326,9 @@ def read_config(values,     # the dict of a config.json
     sizes = sizes_in(c)
     own = twists(c, sizes['layers'], sizes['d'])
     own['biases'] = ' '.join(own.get('biases', '').split())
-    eps = c('rms_norm_eps layer_norm_epsilon layer_norm_eps', eps)
-    made = Config(family, **sizes, **own, eps=eps, act=act_of(c, family, act),
-                  tied=c('tie_word_embeddings', tied))
+    eps = c('rms_norm_eps layer_norm_epsilon layer_norm_eps norm_eps', eps)
+    own = dict(act=act_of(c, family, act)) | own
+    made = Config(family, **sizes | own, eps=eps, tied=c('tie_embedding tie_word_embeddings', tied))
     refuse_unread(c, ignore)
     return made
 
@@ -280,7 +344,11 @@ METADATA = {
     'final_logit_softcapping': 'final_logit_softcapping',
     'attention.scale': 'attention_multiplier', 'embedding_scale': 'embedding_multiplier',
     'residual_scale': 'residual_multiplier', 'logit_scale': 'logits_scaling',
-    'use_parallel_residual': 'use_parallel_residual'}
+    'use_parallel_residual': 'use_parallel_residual',
+    'expert_count': 'num_experts', 'expert_used_count': 'num_experts_per_tok',
+    'expert_feed_forward_length': 'moe_intermediate_size',
+    'expert_shared_feed_forward_length': 'shared_expert_intermediate_size',
+    'expert_weights_norm': 'norm_topk_prob'}
 
 # %% ../../nbs/44a_families.ipynb #cd03172f
 def rope_in_metadata(m, d, tensors):
@@ -295,6 +363,7 @@ def rope_in_metadata(m, d, tensors):
     if factors['freqs']: kind = 'divided'
     more = dict(divisors=factors['freqs'], long_factor=factors['factors_long'],
                 short_factor=factors['factors_short'], factor=m('rope.scaling.factor'),
+                beta_fast=m('rope.scaling.yarn_beta_fast'), beta_slow=m('rope.scaling.yarn_beta_slow'),
                 attention_factor=m('rope.scaling.attn_factor rope.scaling.yarn_attn_factor'),
                 original_max_position_embeddings=m('rope.scaling.original_context_length'))
     kept = {n: more[n] for n in ROPE_KEPT.get(kind, '').split() if more[n] is not None}
@@ -302,7 +371,7 @@ def rope_in_metadata(m, d, tensors):
 
 ROPE_TENSORS = 'freqs', 'factors_long', 'factors_short'
 _SPREAD = ' factor attention_factor original_max_position_embeddings'
-ROPE_KEPT = dict(divided='divisors', linear='factor', yarn=_SPREAD,
+ROPE_KEPT = dict(divided='divisors', linear='factor', yarn='beta_fast beta_slow' + _SPREAD,
                  longrope='long_factor short_factor' + _SPREAD)
 
 # %% ../../nbs/44a_families.ipynb #7ca70e3d
@@ -336,7 +405,8 @@ def scalar_of(f, d, deep):
 # %% ../../nbs/44a_families.ipynb #9f72c6d4
 def _llama_habit(f, d, m, t):
     biased = t('blk.0.attn_q.bias') is not None
-    return dict(attention_bias=biased) | (dict(model_type='mistral') if f['sliding_window'] else {})
+    family = 'mixtral' if f['num_experts'] else 'mistral' if f['sliding_window'] else 'llama'
+    return dict(attention_bias=biased, model_type=family)
 
 # %% ../../nbs/44a_families.ipynb #b0f6e897
 def _gemma3_habit(f, d, m, t):
@@ -345,7 +415,18 @@ def _gemma3_habit(f, d, m, t):
     every = m('attention.sliding_window_pattern', 6)
     return scalar_of(f, d, 62) | dict(rope_parameters=both, sliding_window_pattern=every)
 
-HABITS = dict(llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46), gemma3=_gemma3_habit)
+def _gptoss_habit(f, d, m, t):
+    return dict(rope_parameters=f['rope_parameters'] | dict(truncate=False))
+
+def _lfm2_habit(f, d, m, t):
+    heads = np.atleast_1d(f['num_key_value_heads'])      # for each layer, 0 where none looks
+    kinds = ['full_attention' if n else 'conv' for n in heads.tolist()]
+    found = dict(num_key_value_heads=int(heads.max()), layer_types=kinds)
+    return found | dict(conv_L_cache=m('shortconv.l_cache'), block_auto_adjust_ff_dim=False)
+
+HABITS = dict(llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46), gemma3=_gemma3_habit,
+              qwen3moe=lambda f, d, m, t: dict(norm_topk_prob=True),
+              gptoss=_gptoss_habit, lfm2=_lfm2_habit)
 
 # %% ../../nbs/44a_families.ipynb #4e2721c1
 OUTER = {'embed_tokens': 'embed', 'norm': 'norm', 'lm_head': 'head'}
@@ -359,6 +440,15 @@ FUSED = {'self_attn.qkv_proj': 'q k v', 'self_attn.o_proj': 'o', 'mlp.gate_up_pr
          'mlp.down_proj': 'down', 'input_layernorm': 'norm1', 'post_attention_layernorm': 'norm2'}
 GPT2 = {'ln_1': 'norm1', 'ln_2': 'norm2', 'attn.c_attn': 'q k v', 'attn.c_proj': 'o', 'mlp.c_fc': 'up',
         'mlp.c_proj': 'down'}
+MIXTRAL = {'block_sparse_moe.gate': 'router', 'block_sparse_moe.experts.w1': 'gates',
+           'block_sparse_moe.experts.w3': 'ups', 'block_sparse_moe.experts.w2': 'downs'}
+EXPERTS = {f'mlp.experts.{n}_proj': f'{n}s' for n in ('gate', 'up', 'down')} | {
+    f'mlp.shared_expert.{n}_proj': n for n in ('gate', 'up', 'down')} | {
+    'mlp.gate': 'router', 'mlp.shared_expert_gate': 'share'}
+LFM2 = {f'self_attn.{n}_proj': n for n in 'qkv'} | {
+    'self_attn.out_proj': 'o', 'conv.out_proj': 'o', 'conv.in_proj': 'into', 'conv.conv': 'taps',
+    'self_attn.q_layernorm': 'q_norm', 'self_attn.k_layernorm': 'k_norm', 'operator_norm': 'norm1',
+    'ffn_norm': 'norm2', 'feed_forward.w1': 'gate', 'feed_forward.w3': 'up', 'feed_forward.w2': 'down'}
 NEOX = {'input_layernorm': 'norm1', 'post_attention_layernorm': 'norm2', 'attention.dense': 'o',
         'attention.query_key_value': 'q k v', 'mlp.dense_h_to_4h': 'up', 'mlp.dense_4h_to_h': 'down'}
 
@@ -369,20 +459,30 @@ SAFETENSORS = dict.fromkeys(FAMILIES, (OUTER, 'layers', INNER)) | dict(
     gemma2=(OUTER, 'layers', GEMMA), gemma3=(OUTER, 'layers', GEMMA),
     olmo2=(OUTER, 'layers', INNER | BEHIND | QK),
     gpt2=({'wte': 'embed', 'wpe': 'places', 'ln_f': 'norm', 'lm_head': 'head'}, 'h', GPT2),
-    gptneox=({'embed_in': 'embed', 'final_layer_norm': 'norm', 'embed_out': 'head'}, 'layers', NEOX))
+    gptneox=({'embed_in': 'embed', 'final_layer_norm': 'norm', 'embed_out': 'head'}, 'layers', NEOX),
+    lfm2=({'embed_tokens': 'embed', 'embedding_norm': 'norm', 'lm_head': 'head'}, 'layers', LFM2),
+    mixtral=(OUTER, 'layers', INNER | MIXTRAL), qwen2moe=(OUTER, 'layers', INNER | EXPERTS),
+    qwen3moe=(OUTER, 'layers', INNER | EXPERTS | QK),
+    gptoss=(OUTER, 'layers', INNER | EXPERTS | {'mlp.router': 'router', 'self_attn.sinks': 'sinks'}))
 
-IN_GGUF = {'token_embd': 'embed', 'position_embd': 'places', 'output_norm': 'norm', 'output': 'head'}
+IN_GGUF = {'token_embd': 'embed', 'position_embd': 'places', 'output_norm': 'norm', 'output': 'head',
+           'token_embd_norm': 'norm'}
 GGUF = (IN_GGUF, 'blk', {
     'attn_norm': 'norm1', 'attn_q': 'q', 'attn_k': 'k', 'attn_v': 'v', 'attn_output': 'o',
     'attn_qkv': 'q k v', 'attn_q_norm': 'q_norm', 'attn_k_norm': 'k_norm', 'ffn_norm': 'norm2',
     'post_attention_norm': 'after1',
-    'ffn_gate': 'gate', 'ffn_up': 'up', 'ffn_down': 'down', 'post_ffw_norm': 'after2'})
+    'ffn_gate': 'gate', 'ffn_up': 'up', 'ffn_down': 'down', 'post_ffw_norm': 'after2',
+    'ffn_gate_inp': 'router', 'ffn_gate_exps': 'gates', 'ffn_up_exps': 'ups', 'ffn_down_exps': 'downs',
+    'ffn_gate_shexp': 'gate', 'ffn_up_shexp': 'up', 'ffn_down_shexp': 'down',
+    'ffn_gate_inp_shexp': 'share', 'attn_sinks': 'sinks', 'shortconv.in_proj': 'into',
+    'shortconv.out_proj': 'o', 'shortconv.conv': 'taps'})
 
 # %% ../../nbs/44a_families.ipynb #5a3bf327
 HOW = {('safetensors', 'gpt2'): dict.fromkeys('q o up down'.split(), 'columns'),
        ('safetensors', 'gptneox'): dict(q='heads')} | {
-       ('gguf', f): dict(q='pairs', k='pairs') for f in ('llama', 'mistral', 'smollm3', 'granite')}
+       ('gguf', f): dict(q='pairs', k='pairs') for f in 'llama mistral mixtral smollm3 granite'.split()}
 
+IN_GGUF_OWN = dict(phi3=dict(ffn_up='gate up'), gptoss=dict(post_attention_norm='norm2'))
 JOINED, APART = ('gpt2', 'phi3', 'gptneox'), ('attn_q', 'attn_k', 'attn_v')      # in a GGUF
 
 # %% ../../nbs/44a_families.ipynb #b3950586
@@ -391,7 +491,7 @@ def tensor_names(c,       # a Config
             ):
     "Name in the file -> (our names, how they stand in it), for every tensor of this model."
     (outer, prefix, inner), own = GGUF if kind == 'gguf' else SAFETENSORS[c.family], tensors_of(c)
-    if kind == 'gguf' and c.family == 'phi3': inner = inner | dict(ffn_up='gate up')
+    if kind == 'gguf': inner = inner | IN_GGUF_OWN.get(c.family, {})
     absent = () if kind != 'gguf' else APART if c.family in JOINED else ('attn_qkv',)
     inner = {a: b for a, b in inner.items() if a not in absent}
     rows = {a: (b, '') for a, b in outer.items()}

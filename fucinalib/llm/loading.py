@@ -20,6 +20,7 @@ from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
+from .gathered import gathered
 from .hub import find
 from .step import Looked
 from .templates import source_of
@@ -64,9 +65,10 @@ def load(path='',    # a folder with config.json and safetensors, one .gguf, or 
 def _from_folder(path, ignore, how):
     values = _json(path/'config.json')
     config, file = read_config(text_part(values), ignore), Safetensors(path)
-    names = {_plain(n): n for n in file}
+    names, get = {_plain(n): n for n in file}, file.__getitem__
     if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
-    tensors = fill(config, 'safetensors', names, file.__getitem__, how, file.release)
+    if config.experts or config.convs: names, get = gathered(names, get)
+    tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
     return model
@@ -80,6 +82,7 @@ def _from_gguf(path, ignore, how, keep):
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
     if keep and not how.quant: model.source, model.loaded = path, Looked(model)
+    model.release = file.release      # memory of the file that was looked at
     return model
 
 
@@ -157,7 +160,7 @@ def fill(c,      # a Config
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
     def make(t, ours, order):
         made = {n: _kept(n, part, how, tuple(own[n])) for n, part in _taken(c, t, ours, order, own).items()}
-        if cost(t) > LARGE: release()
+        if cost(t) >= LARGE: release()
         return made
     def cost(t): return _cost(t, how)
     for made in at_once(make, todo, [cost(t) for t, *_ in todo], how.budget): found |= made
@@ -165,7 +168,7 @@ def fill(c,      # a Config
     return found
 
 
-LARGE = 1 << 24      # bytes: memory that is worth a call to be given back
+LARGE = 1 << 20      # bytes: memory that is worth a call to be given back; numbers that are rounded at a time
 
 def _cost(t, how):
     "Bytes of floats on the way from a tensor of the file to ours, none where it stays as it is."
@@ -214,9 +217,11 @@ def _taken(c, t, ours, how, own):
     return found
 
 
+EXACT = 'places', 'router', '_bias'      # small tensors whose numbers decide much
+
 def _kept(name, t, how, tags):
     "A tensor as products are to find it."
-    if name != 'places' and _to_round(t, how): t = _rounded(t, how.quant, tags)
+    if not name.endswith(EXACT) and _to_round(t, how): t = _rounded(t, how.quant, tags)
     if isinstance(t, BlockTensor): return t.with_activation(how.activation)
     return t if t.dtype == 'f32' or t.ndim > 1 and not how.widen else t.to('f32')
 
@@ -228,12 +233,18 @@ def _to_round(t, how):
 
 
 def _rounded(t, kind, tags):
-    "A weight in blocks of the row that is multiplied; where no block fits, as it is."
-    t = t.to('f32')
-    rows = t.data if t.tags == tags else t.data.T
-    if rows.shape[-1] % formats[kind].elems: kind = SHORT.get(kind, kind)
-    if rows.shape[-1] % formats[kind].elems: return t
-    return wrap(np.ascontiguousarray(rows), tags).to(kind)
+    "A weight in blocks of the row that is multiplied, made a few rows at a time; where no block fits, as it is."
+    turned = t.tags != tags
+    columns = t.shape[0 if turned else -1]
+    if columns % formats[kind].elems: kind = SHORT.get(kind, kind)
+    if columns % formats[kind].elems: return t.to('f32')
+    rows = t.blocks if isinstance(t, BlockTensor) else t.data.T if turned else t.data
+    some, parts = max(1, LARGE * len(rows) // prod(t.shape)), []
+    for at in range(0, len(rows), some):
+        part = np.ascontiguousarray(rows[at:at + some])
+        part = BlockTensor(part, t.dtype, tags) if isinstance(t, BlockTensor) else wrap(part, tags)
+        parts.append(part.to('f32').to(kind).blocks)
+    return BlockTensor(np.concatenate(parts), kind, tags)
 
 
 def _reordered(t, order):

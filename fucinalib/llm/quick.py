@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 import numpy as np
 from .. import kernels
+from ..formats import q8_0
 from ..kernels import discovery, kernel
 from ..ops.blocks import BlockTensor
 from ..quant import REPACKABLE, Shelf, cache_folder, inside, keep, mapped, lanes_dot, lanes_dot_exact, repack
@@ -20,7 +21,7 @@ def hindrance(model):
     "Why a model is read the other way, in a few words; '' if it need not be."
     c = model.config
     usual = dict(norm='rms', act='swiglu', before=True, after=False, parallel=False, places=False, attn_cap=0,
-                 residual_scale=1)
+                 residual_scale=1, experts=0, sinks=False, convs=())
     for name, value in usual.items():
         if getattr(c, name) != value: return f'{name} {getattr(c, name)}'
     if c.qk_norm not in ('', 'head'): return f'qk_norm {c.qk_norm}'
@@ -46,10 +47,11 @@ def maps_in(model):
     yield model.head
 
 
-def row_of(w, i):
-    "Row i of a table as f32."
-    if isinstance(w, Tensor): return w.data[i].astype('f4')
-    return w.dtype.floats(np.ascontiguousarray(w.blocks[i])).reshape(-1)
+def table_rows(w, at):
+    "Rows of a table as f32."
+    if isinstance(w, Tensor): return w.data[at].astype('f4', copy=False)
+    b = w.blocks[at]
+    return w.dtype.floats(b.reshape(-1, b.shape[-1])).reshape(len(b), -1)
 
 
 def scaled(c, y):
@@ -61,10 +63,8 @@ def scaled(c, y):
 # the weights, repacked
 
 class Layout:
-    "Where everything is: two arrays, and whole numbers that point into them."
-    def __init__(self, codes, scales, parts, own, last):
-        self.codes, self.scales, self.parts, self.own, self.last = codes, scales, parts, own, last
-
+    "Where the weights are: two arrays, and whole numbers that point into them."
+    def __init__(self, codes, scales, parts): self.codes, self.scales, self.parts = codes, scales, parts
     def arrays(self): return dict(vars(self))
 
 
@@ -88,17 +88,12 @@ def laid(store, maps):
 
 
 def arranged(model):
-    c, store, parts, own = model.config, Shelf(), [], []
-    floats = lambda t: -1 if t is None else store.floats(t.to('f32').data)
-    ropes = {r: i for i, r in enumerate(dict.fromkeys(r for r in c.ropes if r is not None))}
-    for i, b in enumerate(model.blocks):
+    store, parts = Shelf(), []
+    for b in model.blocks:
         a, f = b.attention, b.feed
         parts += laid(store, [a.q, a.k, a.v]) + laid(store, [a.o]) + laid(store, [f.gate, f.up]) + laid(store, [f.down])
-        norms = [b.norm1.weight, b.norm2.weight, a.q_norm and a.q_norm.weight, a.k_norm and a.k_norm.weight]
-        own.append([*map(floats, norms), *(floats(m.bias) for m in (a.q, a.k, a.v)), ropes.get(c.ropes[i], -1), 0, 0])
     parts += laid(store, [model.head])
-    last = np.array([floats(model.norm.weight)])
-    return Layout(*store.joined(), np.array(parts, np.int64), np.array(own, np.int64), last)
+    return Layout(*store.joined(), np.array(parts, np.int64))
 
 
 def layout_of(model, source):
@@ -107,8 +102,7 @@ def layout_of(model, source):
     source = Path(source)
     path = cache_folder() / f'{source.stem}-{sha256(str(source.resolve()).encode()).hexdigest()[:12]}'
     found = mapped(path, source)
-    names = {'codes', 'scales', 'parts', 'own', 'last'}
-    if found and set(found) == names and is_of(model, found): return Layout(**found)
+    if found and set(found) == {'codes', 'scales', 'parts'} and is_of(model, found): return Layout(**found)
     made = arranged(model)
     keep(path, source, made.arrays())
     return made
@@ -116,11 +110,37 @@ def layout_of(model, source):
 
 def is_of(model, found):
     "Whether a plan has this model's layers, and points into its own arrays."
-    c, p, own, kv = model.config, found['parts'], found['own'], model.config.kv_heads * model.config.d
-    long = np.array([c.width, c.width, c.d, c.d, c.heads * c.d, kv, kv])      # what `arranged` puts into `own`
-    return len(own) == c.layers and len(p) == 7 * c.layers + 1 and p[-1, 1] * 32 >= c.vocab and \
-        inside(found['codes'], found['scales'], p) and \
-        max((own[:, :7] + long)[own[:, :7] >= 0].max(), found['last'].max() + c.width) <= len(found['scales'])
+    c, p = model.config, found['parts']
+    return len(p) == 7 * c.layers + 1 and p[-1, 1] * 32 >= c.vocab and inside(found['codes'], found['scales'], p)
+
+
+class Small:
+    "Norms and biases, side by side, and where those of each layer begin: they are looked at anew for each word."
+    def __init__(self, model):
+        self.tensors, self.size = [], 0
+        ropes = ropes_of(model.config)
+        rows = [self.of_layer(b) + [ropes.index(r) if r is not None else -1, 0, 0]
+                for b, r in zip(model.blocks, model.config.ropes)]
+        self.own, self.last = np.array(rows, np.int64), self.place(model.norm.weight)
+        self.numbers = np.empty(self.size, np.float32)
+
+    def of_layer(self, b):
+        a = b.attention
+        norms = [b.norm1.weight, b.norm2.weight, a.q_norm and a.q_norm.weight, a.k_norm and a.k_norm.weight]
+        return [self.place(t) for t in (*norms, a.q.bias, a.k.bias, a.v.bias)]
+
+    def place(self, t):
+        if t is None: return -1
+        self.tensors.append(t)
+        self.size += t.numel
+        return self.size - t.numel
+
+    def now(self):
+        np.concatenate([t.data for t in self.tensors], out=self.numbers, casting='same_kind')
+        return self.numbers
+
+
+def ropes_of(c): return list(dict.fromkeys(r for r in c.ropes if r is not None))
 
 
 # one word
@@ -135,29 +155,43 @@ def with_turns(x, turn, pairs):
     x[:, :pairs], x[:, pairs:2 * pairs] = a * c - b * s, b * c + a * s
 
 
-@kernel(floor=0, inplace=(24, 9, 10))
-def decode_word(start, codes, scales, parts, own, sizes, eps, scale, turns, keys, values, x, y, q, s, t,
-           z0, z1, z2, z3, z4, c, row, scores, logits):
+@kernel(floor=0, inplace=(30, 10, 11, 12, 13))
+def decode_word(start, codes, scales, norms, parts, own, sizes, eps, scale, turns, keys, values, bytes_k, bytes_v, k, v,
+                x, y, q, s, t, w, z0, z1, z2, z3, z4, c, row, scores, logits):
     """One word through all layers: its keys and values join the caches, `logits` is written.
 
-    x to z4, c, row and scores are room that the compiled double needs."""
-    width, hidden, heads, kv, d, pairs, exact, last, _ = map(int, sizes)
+    k, v and x to scores are room that the compiled double needs."""
+    width, hidden, heads, kv, d, pairs, exact, last, kind = map(int, sizes)
     x, eps = start.copy(), np.float32(eps)
     product = lambda first, n, v: (lanes_dot_exact if exact else lanes_dot)(codes, scales, parts[first:first + n], v)
-    floats = lambda at, n: scales[at:at + n]
+    floats = lambda at, n: norms[at:at + n]
     for i, o in enumerate(own):
         z = product(7 * i, 3, rms_normed(x, floats(o[0], width), eps))[:(heads + 2 * kv) * d].reshape(-1, d)
         head_by_head(z, o, floats, heads, kv, d, eps, turns, pairs)
-        keys[i][o[9]], values[i][o[9]] = z[heads:heads + kv], z[heads + kv:]
-        k, v = keys[i][o[8]:o[9] + 1], values[i][o[8]:o[9] + 1]
-        p = np.einsum('hgd,thd->hgt', z[:heads].reshape(kv, -1, d), k) * np.float32(scale)
+        seen = []
+        for a, (plain, packed) in zip(np.split(z[heads:], 2), ((keys, bytes_k), (values, bytes_v))):
+            held = packed[i] if kind else plain[i]
+            held[o[9]] = as_bytes(a, kind) if kind else a
+            seen.append(from_bytes(held[o[8]:o[9] + 1], kind) if kind else held[o[8]:o[9] + 1])
+        p = np.einsum('hgd,thd->hgt', z[:heads].reshape(kv, -1, d), seen[0]) * np.float32(scale)
         p = np.exp(p - p.max(2, keepdims=True))
-        mixed = np.einsum('hgt,thd->hgd', p, v) / p.sum(2, keepdims=True)
+        mixed = np.einsum('hgt,thd->hgd', p, seen[1]) / p.sum(2, keepdims=True)
         x = x + product(7 * i + 3, 1, mixed.reshape(-1))[:width]
         z = product(7 * i + 4, 2, rms_normed(x, floats(o[1], width), eps))
         a, b = z[:hidden], z[hidden:2 * hidden]
         x = x + product(7 * i + 6, 1, a / (1 + np.exp(-a)) * b)[:width]
     logits[:] = product(7 * len(own), 1, rms_normed(x, floats(last, width), eps))
+
+
+KINDS = 'f32', 'f16', 'q8_0'        # of caches: numbers, and two that are bytes
+
+def as_bytes(a, kind):
+    "Keys of a word (heads, d) as a cache keeps them."
+    return (a.astype('<f2').view(np.uint8) if kind == 1 else q8_0.write(a.reshape(-1, 32))).reshape(len(a), -1)
+
+def from_bytes(b, kind):
+    if kind == 1: return b.view('<f2').astype(np.float32)
+    return q8_0.floats(b.reshape(-1, q8_0.bytes)).reshape(*b.shape[:2], -1)
 
 
 def head_by_head(z, o, floats, heads, kv, d, eps, turns, pairs):
@@ -176,46 +210,64 @@ class Quick:
 
     def __init__(self, model, source=None):
         c = model.config
-        p = self.plan = layout_of(model, source)
-        pairs = next((len(r.speeds) for r in c.ropes if r is not None), 0)
+        p, self.small = layout_of(model, source), Small(model)
+        self.plan, self.ropes = p, ropes_of(c)
+        pairs = next((len(r.speeds) for r in self.ropes), 0)
         exact = {m.weight.activation == 'f32' for m in maps_in(model)} == {True}
-        self.ropes = list(dict.fromkeys(r for r in c.ropes if r is not None))
         self.long, self.wide = max(c.width, c.hidden, (c.heads + 2 * c.kv_heads) * c.d), 32 * int(p.parts[:, 1].max())
-        self.sizes = np.array([c.width, c.hidden, c.heads, c.kv_heads, c.d, pairs, exact, p.last[0], self.long])
-        self.eps, self.scale, self.own = np.float32(c.eps), np.float32(c.scale or c.d**-.5), p.own.copy()
-        self.rooms, self.scores = {}, np.empty((c.heads, 0), np.float32)
+        self.sizes = np.array([c.width, c.hidden, c.heads, c.kv_heads, c.d, pairs, exact, self.small.last, 0])
+        self.eps, self.scale, self.own = np.float32(c.eps), np.float32(c.scale or c.d**-.5), self.small.own
+        self.rooms, self.scores, self.seen = {}, np.empty((c.heads, 0), np.float32), None
 
     def room(self, c, n):
         "Memory for n threads, kept: that of each, and what they share."
         if n not in self.rooms:
             m = self.long
-            each = (c.width, 'f4'), (m, 'f4'), (m, 'i2'), (m // 32, 'f4'), (m // 32, 'i4')
+            each = (c.width, 'f4'), (m, 'f4'), (m, 'i2'), (m // 32, 'f4'), (m // 32, 'i4'), (2 * c.d, 'u1')
             sizes = (c.heads + 2 * c.kv_heads) * c.d, c.heads * c.d, c.width, 2 * c.hidden, c.width
             shared = [(k, 'f4') for k in sizes] + [(self.wide, 'i4'), (self.wide, 'f4')]
             self.rooms = {n: [*(np.empty((n, k), kind) for k, kind in each), *(np.empty(*one) for one in shared)]}
         return self.rooms[n]
 
+    def memory(self, c, cache):
+        "The caches of all layers as numbers and as bytes, of which one is empty, and room for what bytes say."
+        n, kind = len(cache) + 1, int(self.sizes[8])
+        if self.scores.shape[1] < n: self.scores = np.empty((c.heads, 2 * n), np.float32)
+        if self.seen is None or kind and self.seen.shape[1] < n:
+            self.seen = np.empty((2, 2 * n * bool(kind), c.kv_heads, c.d), np.float32)
+        held = [[l.k for l in cache.layers], [l.v for l in cache.layers]]
+        if not kind: return (*held, *[[np.empty((0, 0, 0), np.uint8)] * c.layers] * 2, *self.seen)
+        held = [[a.view(np.uint8).reshape(*a.shape[:2], -1) for a in part] for part in held]
+        return (*[[np.empty((0, 0, 0), np.float32)] * c.layers] * 2, *held, *self.seen)
+
     def turns(self, model, cache):
         "Cosines and sines of the next word, a row for each rope."
-        rows = [np.concatenate(model.speeds(r, len(cache), cache.far)) for r in self.ropes]
-        return np.array(rows, np.float32).reshape(len(rows), -1) if rows else np.zeros((1, 2), np.float32)
+        n = len(cache)
+        rows = [np.concatenate(model.speeds(r, n, n + 1, cache.far), 1) for r in self.ropes]
+        return np.concatenate(rows, dtype=np.float32) if rows else np.zeros((1, 2), np.float32)
 
     def __call__(self, model, word, cache):
         "The logits behind the next word, which joins the cache."
         with ONE: return self.say(model, word, cache)
 
     def say(self, model, word, cache):
-        c, p, n, layers = model.config, self.plan, len(cache) + 1, cache.layers
+        c, p, layers = model.config, self.plan, cache.layers
         for layer, o in zip(layers, self.own):
             layer.make_room(1)
             o[9] = layer.end - layer.start
             o[8] = max(0, o[9] - layer.window + 1) if layer.window else 0
-        if self.scores.shape[1] < n: self.scores = np.empty((c.heads, 2 * n), np.float32)
-        x, logits = row_of(model.embed, word), np.empty(32 * int(p.parts[-1, 1]), np.float32)
+        self.sizes[8] = KINDS.index(cache.dtype)
+        x, logits = table_rows(model.embed, [word])[0], np.empty(32 * int(p.parts[-1, 1]), np.float32)
         if c.embed_scale != 1: x = x * np.float32(c.embed_scale)
-        decode_word(x, p.codes, p.scales, p.parts, self.own, self.sizes, self.eps, self.scale, self.turns(model, cache),
-               [l.k for l in layers], [l.v for l in layers],
-               *self.room(c, 1 if len(p.codes) < SMALL else kernels.get_num_threads()), self.scores, logits)
+        decode_word(x, p.codes, p.scales, self.small.now(), p.parts, self.own, self.sizes, self.eps, self.scale,
+                    self.turns(model, cache), *self.memory(c, cache),
+                    *self.room(c, 1 if len(p.codes) < SMALL else kernels.get_num_threads()), self.scores, logits)
         for layer in layers: layer.end += 1
         cache.ids.append(word)
         return scaled(c, logits[:c.vocab])
+
+    def head(self, c, x):
+        "The logits of one row behind the last norm."
+        p = self.plan
+        y = (lanes_dot_exact if self.sizes[6] else lanes_dot)(p.codes, p.scales, p.parts[-1:], x)
+        return scaled(c, y[:c.vocab])

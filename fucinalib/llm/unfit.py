@@ -113,7 +113,8 @@ def cannot_go_back():
 
 
 def other_vocabulary(n, m):
-    return fault(OptionError, f'with a draft of {n} tokens for a model of {m}',
+    what = f'of {n} tokens for a model of {m}' if n != m else 'whose tokens are not those of the model'
+    return fault(OptionError, f'with a draft {what}',
                  help='both need the same tokenizer: a smaller model of one family')
 
 

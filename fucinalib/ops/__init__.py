@@ -2,4 +2,4 @@
 fills the registry."""
 from . import construction, pointwise, unary, gated, custom, masks, reductions, scans, contraction
 from . import views, copies, indexing, selection, softmax, losses, norms, rotary, attention
-from . import windows, convolution, images, numbers, packed, blocks
+from . import windows, convolution, images, numbers, packed, blocks, mixture

@@ -232,20 +232,25 @@ def rope(x:Tensor,         # any tags
     return turned(x.data, 1.), x.tags, (lambda g: turned(g, -1.),)
 
 # %% ../../nbs/21_rotary.ipynb #7954b5a0
-def _yarn_ramp(dim, theta, original_context):
+def _yarn_ramp(dim, theta, original_context, fast, slow, truncate):
     "For each pair, from 0 to 1, how much of its speed is divided."
     length = original_context / (2 * math.pi)
     def pair_of(turns): return dim * math.log(length / turns) / (2 * math.log(theta))
-    low, high = max(math.floor(pair_of(32)), 0), min(math.ceil(pair_of(1)), dim - 1)
+    low, high = pair_of(fast), pair_of(slow)
+    if truncate: low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, dim - 1)
     return np.clip((np.arange(dim // 2) - low) / max(high - low, .001), 0, 1)
 
 # %% ../../nbs/21_rotary.ipynb #b644e3e5
-@op('rotary', needs=[number('theta', above=1), number('factor original_context', finite=False)],
-    attach=False, differentiable=False)
+@op('rotary', needs=[number('theta', above=1), number('factor original_context', finite=False),
+    number('fast slow', above=0), flag('truncate')], attach=False, differentiable=False)
 def yarn_inv_freqs(dim,                 # how many features turn, an even number
                    theta=10000.0,       # base of the wavelengths
                    factor=1.0,          # how many times longer the text may be; up to 1 changes nothing
                    original_context=0,  # positions the model was trained for; 0 changes nothing
+                   fast=32.0,           # turns in that length from which a pair keeps its speed
+                   slow=1.0,            # turns up to which it is divided by all of the factor
+                   truncate=True,       # both bounds are at whole pairs, the outer ones
                   )->Tensor:
     """Radians per position of each pair after YaRN's stretch, f64, for rope_table(.., inv_freqs=..).
 
@@ -253,6 +258,6 @@ def yarn_inv_freqs(dim,                 # how many features turn, an even number
     dim, theta = _even(dim), float(theta)
     speed = theta ** (-2 * np.arange(dim // 2) / dim)
     if factor > 1 and original_context > 0:
-        ramp = _yarn_ramp(dim, theta, original_context)
+        ramp = _yarn_ramp(dim, theta, original_context, fast, slow, truncate)
         speed = speed / factor * ramp + speed * (1 - ramp)
     return speed, ('pair',), None

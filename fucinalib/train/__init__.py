@@ -1,6 +1,6 @@
 """Training: checkpoints, the loop with what belongs to it, and models that train themselves."""
-from .checkpoints import (Checkpoint, Checkpoints, load_weights, read_checkpoint, restore_checkpoint, resume,
-                          save_checkpoint, save_weights)
+from .checkpoints import (Checkpoint, Checkpoints, load_params, load_weights, read_checkpoint, restore_checkpoint,
+                          resume, save_checkpoint, save_params, save_weights)
 from .curves import History
 from .learner import Average, Callback, EarlyStop, KeepBest, Learner
 from .measures import Confusion, r2, roc_auc, top_k_accuracy
@@ -20,6 +20,8 @@ _ELSEWHERE = _SCHEDULES | dict(
     **dict.fromkeys('AverageMeter Mean'.split(), 'fl.train.Average()'),
     **dict.fromkeys('EarlyStopping early_stopping'.split(), 'fl.train.EarlyStop(patience=5)'),
     **dict.fromkeys('ModelCheckpoint CheckpointCallback'.split(), 'fl.train.Checkpoints(path)'),
+    **dict.fromkeys('SaveParams SaveParamsFile'.split(), 'fl.train.save_params(path, model)'),
+    **dict.fromkeys('LoadParams LoadParamsFile'.split(), 'fl.train.load_params(path, model)'),
     load_checkpoint='fl.train.restore_checkpoint(path, model=model), or fl.train.resume(learner, path)',
     Flatten="the word 'flatten': model.add('flatten')", BatchNorm="the word 'batch_norm'", ReLU="the word 'relu'",
     BatchNormalization="the word 'batch_norm'", Dropout='fl.nn.Dropout(.5)', Linear="Dense('hidden=64')",

@@ -7,6 +7,7 @@ __all__ = ['Confusion', 'add', 'as_table', 'accuracy', 'precision', 'recall', 'f
 
 # %% ../../nbs/33c_measures.ipynb #240503bf
 import numpy as np
+from ..arguments import read_labels
 from ..errors import named
 from ..tags import name_of
 from ..tensor import Tensor
@@ -101,8 +102,8 @@ def top_k_accuracy(scores,   # any axes
     "The share of positions whose right class is among the k with the highest scores."
     rest = tuple(t for t in scores.tags if t != name_of(scores, tag))
     a = scores.permute(*rest, tag).numpy()
-    b = labels.permute(*rest) if isinstance(labels, Tensor) else labels
-    _, b = check_pair(a.argmax(-1), np.asarray(b), a.shape[-1])
+    b = read_labels(labels, rest, a.shape[:-1], name_of(scores, tag)).reshape(a.shape[:-1])
+    _, b = check_pair(a.argmax(-1), b, a.shape[-1])
     right = np.take_along_axis(a, b.reshape(*a.shape[:-1], 1), -1)
     return float(((~(a < right)).sum(-1) <= k).mean())
 

@@ -1,5 +1,5 @@
 """What a model that trains itself says when it is put together or asked in a way that cannot work."""
-from ..arguments import say_sizes
+from ..arguments import say_argmax, say_sizes
 from ..checks import is_whole
 from ..errors import CheckpointError, FucinaError, OptionError, ShapeMismatch, TagError, brief, did_you_mean, fault
 
@@ -42,15 +42,17 @@ def in_layer(error, i, plan):
 
 def no_class_axis(scores, labels):
     "The error for labels that do not lack one axis of the scores."
-    return fault(TagError, 'which axis of the scores holds the classes?', scores=scores, labels=labels,
-                 help='labels have every axis of the scores but that one')
+    help = 'labels have every axis of the scores but that one'
+    if labels.tags == scores.tags: help += f'; {say_argmax("labels", scores.tags[-1])}'
+    return fault(TagError, 'which axis of the scores holds the classes?', scores=scores, labels=labels, help=help)
 
 
 def other_sizes(what, shape, axes):
     "The error for arrays that are not rows of what compile was told."
     want = say_sizes(axes) or 'a number'
-    return fault(ShapeMismatch, f'{what} of shape {shape} are no rows of {want}',
-                 help=f'{what} has the shape (rows, {", ".join(map(str, axes.values()))}), or is such a tensor')
+    help = f'{what} has the shape (rows{"".join(f", {n}" for n in axes.values())}), or is such a tensor'
+    if what == 'y' and len(shape) == len(axes) + 2: help += f'; np.argmax({what}, -1) are the labels of one-hot rows'
+    return fault(ShapeMismatch, f'{what} of shape {shape} are no rows of {want}', help=help)
 
 
 def other_rows(x, y):
@@ -89,4 +91,5 @@ TWIN = 'add and compile the layers it was saved with, then load'
 
 def not_read(path, why):
     "The error for a file that holds no model."
-    return fault(CheckpointError, f'{str(path)!r} is no saved model: {why}', help='model.save(path) writes one')
+    return fault(CheckpointError, f'{str(path)!r} is no saved model: {why}',
+                 help='model.save(path) writes one, fl.train.save_params(path, model) a list')

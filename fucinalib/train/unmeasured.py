@@ -1,5 +1,6 @@
 """What cannot be measured, and why."""
 import numpy as np
+from ..arguments import say_argmax
 from ..checks import is_whole
 from ..errors import EmptySelection, IndexOutOfBounds, OptionError, ShapeMismatch, brief, did_you_mean, fault
 
@@ -29,8 +30,10 @@ def check_pair(predicted, labels, n):
     a, b = np.asarray(predicted), np.asarray(labels)
     tags = [getattr(v, 'tags', None) for v in (predicted, labels)]
     if a.shape != b.shape or None not in tags and tags[0] != tags[1]:
+        help = "class numbers on both sides: scores.argmax('class')"
+        if None not in tags and (more := [t for t in tags[1] if t not in tags[0]]): help = say_argmax('labels', more[0])
         raise fault(ShapeMismatch, 'predictions and labels have different axes', predicted=predicted, labels=labels,
-                    help="class numbers on both sides: scores.argmax('class')")
+                    help=help)
     for name, v in (('predicted', a), ('labels', b)):
         if v.dtype.kind not in 'iub':
             raise fault(OptionError, f'{name} are {v.dtype}, no class numbers', help="scores.argmax('class')")

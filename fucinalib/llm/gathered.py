@@ -1,0 +1,75 @@
+"""Tensors of a safetensors file as a decoder has them where the file cuts them otherwise: experts one by one, gates
+and ups of GPT-OSS row by row in turn, its blocks of 4 bits without their scales.
+
+Each is made when it is asked for. A decoder finds it under the name of one expert, without the number."""
+import re
+import numpy as np
+from ..ops.blocks import BlockTensor
+from ..tensor import Tensor, wrap
+
+__all__ = ['gathered', 'as_mxfp4']
+
+ONE = re.compile(r'(.*\.experts)\.(\d+)\.(.*)')
+TURNS = re.compile(r'(.*\.experts)\.(gate_up|down)_proj(_bias|_blocks|_scales|)')
+TAGS = 'expert out in'
+
+
+def gathered(names,  # name without prefix -> name in the file
+             get,    # function: name in the file -> tensor
+            ):
+    "The same two, of tensors as a decoder has them."
+    made, many = {}, {}
+    for plain, name in names.items():
+        if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
+        elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: as_row(get(n))
+        elif plain.endswith('conv.conv.weight'): made[plain] = lambda n=name: as_taps(get(n))
+        elif plain.endswith('.sinks'): made[f'{plain}.weight'] = lambda n=name: get(n)
+        elif turn := TURNS.fullmatch(plain): made |= in_turns(turn, name, names, get)
+        else: made[plain] = lambda n=name: get(n)
+    for plain, found in many.items():
+        each = [found[i] for i in sorted(found)]
+        if max(found) < len(found): made[plain] = lambda each=each: stacked([get(n) for n in each])
+        else: made |= {f'{plain} of expert {i}': None for i in found}      # one is missing
+    return {plain: plain for plain in made}, lambda plain: made[plain]()
+
+
+def as_row(t): return wrap(t.data.reshape(-1), 'd1') if t.ndim == 2 else t
+
+
+def as_taps(t): return wrap(t.data.reshape(len(t.data), -1), 'd1 d2')
+
+
+def stacked(parts):
+    "Matrices of one kind one upon the other."
+    if isinstance(parts[0], BlockTensor):
+        return BlockTensor(np.stack([p.blocks for p in parts]), parts[0].dtype, TAGS)
+    return Tensor(np.stack([p.data for p in parts]), TAGS)
+
+
+# ---- GPT-OSS
+
+def in_turns(turn, name, names, get):
+    "Name -> maker of what GPT-OSS stores as one tensor: gates in the even places, ups in the odd ones."
+    base, part, end = turn.groups()
+    if end == '_scales': return {}
+    def whole():
+        if end == '_blocks': return as_mxfp4(get(name).data, get(names[turn[0].replace('_blocks', '_scales')]).data)
+        t = get(name)
+        return t.data if end else t.data.swapaxes(1, 2)
+    kind = 'bias' if end == '_bias' else 'weight'
+    if part == 'down': return {f'{base}.down_proj.{kind}': lambda: as_ours(whole())}
+    return {f'{base}.{n}_proj.{kind}': lambda i=i: as_ours(whole()[:, i::2]) for i, n in enumerate(('gate', 'up'))}
+
+
+def as_ours(a):
+    "Numbers or blocks, expert by expert, as a tensor."
+    if a.ndim == 4: return BlockTensor(np.ascontiguousarray(a), 'mxfp4', TAGS)
+    return wrap(np.ascontiguousarray(a), ' '.join(TAGS.split()[:a.ndim]))
+
+
+def as_mxfp4(codes,   # bytes (.., blocks, 16), two neighbours in each
+             scales,  # bytes (.., blocks)
+            ):
+    "Blocks as they are here, bytes (.., blocks, 17): the scale, then numbers i and i + 16 in one byte."
+    q = np.stack([codes & 15, codes >> 4], -1).reshape(*codes.shape[:-1], 32)
+    return np.concatenate([scales[..., None], q[..., :16] | q[..., 16:] << 4], -1)
