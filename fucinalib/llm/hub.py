@@ -416,12 +416,12 @@ def of_cache(name):
     "The model of the cache with a name; an error that lists them if there is none."
     path = find_cached(str(name))
     found = [k for k in models() if path in (k.path, k.folder) or path is not None and path.parent == k.folder]
-    found += [k for k in unfinished() if k.name.lower() == str(name).lower()]
+    found += [k for k in broken_off() if k.name.lower() == str(name).lower()]
     if not found: raise _no_name(name)
     return found[0]
 
 
-def unfinished():
+def broken_off():
     "What came of models whose fetching broke off and was not gone on with, as a list of KeptModel."
     whole, found = {folder for _, folder in folders()}, []
     try: root = models_folder()
