@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['TINY', 'TRIALS', 'TILE', 'HIGH', 'SHARED', 'FEW', 'block_formats', 'inverse', 'store', 'put_codes',
-           'writer', 'fit_scale', 'activate_q8_0', 'activate_q8_k', 'activate', 'tiled_products', 'tiled_back',
-           'multiply', 'pack_planes', 'unpack_rows', 'unpack_planes', 'dot_planes', 'dot_planes_low',
+           'writer', 'fit_scale', 'activate_q8_0', 'activate_q8_k', 'activate', 'activated', 'tiled_products',
+           'tiled_back', 'multiply', 'pack_planes', 'unpack_rows', 'unpack_planes', 'dot_planes', 'dot_planes_low',
            'packed_product', 'BlockFormats']
 
 # %% ../nbs/24b_block_arithmetic.ipynb #a2869b2d
@@ -244,6 +244,10 @@ def _rounded(q, s):
     "The numbers that codes and scales stand for."
     return (q.reshape(*s.shape, -1) * s[..., None]).reshape(q.shape)
 
+def activated(x, kind):
+    "Rows as numbers of the activation format `kind`, or as they are for 'f32'."
+    return x if kind == 'f32' else _rounded(*activate(x, kind)[:2])
+
 # %% ../nbs/24b_block_arithmetic.ipynb #539318d7
 TILE, HIGH = 1 << 18, 256   # numbers of a weight that are unpacked at a time; rows at least
 SHARED = 1 << 22            # multiplications that threads share sooner than one makes them
@@ -300,9 +304,8 @@ for _f in (q8_0, q4_0, q4_1, q5_0, q4_k, q5_k, q6_k): _product_kernel(_f)
 # %% ../nbs/24b_block_arithmetic.ipynb #60ef2388
 def multiply(f, w, x, activation):
     "x (m, k) times the rows of blocks w (n, bytes of a row): (m, n)."
-    if activation == 'f32': return _tiled(f, w, x)
-    q, s, t = activate(x, activation)
-    return f.dot(w, q, s, t) if f.dot and len(x) <= FEW else _tiled(f, w, _rounded(q, s))
+    if activation == 'f32' or len(x) > FEW or not f.dot: return _tiled(f, w, activated(x, activation))
+    return f.dot(w, *activate(x, activation))
 
 # %% ../nbs/24b_block_arithmetic.ipynb #f4a2f9bb
 def _side_by_side(v):
