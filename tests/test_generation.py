@@ -164,8 +164,8 @@ def test_requests_that_are_none(options, said):
     with pytest.raises(FucinaError) as e: generate(model, prompt, **options)
     assert said in str(e.value) and 'generate' in str(e.value) + 'Sampling: generate'
 
-@pytest.mark.parametrize('ids', [None, 5, [1.5], [float('nan')], [True], np.ones((2, 3), int), ['a', 'b'], b'ab', {1: 2},
-                                 [[1], [2, 3]]])
+@pytest.mark.parametrize('ids', [None, 5, [1.5], [float('nan')], [True], np.ones((2, 3), int), ['a', 'b'], b'ab',
+                                 {1: 2}, [[1], [2, 3]]])
 def test_what_is_no_row_of_ids(ids):
     model = Bigram('a b\na c')
     for call in (generate, perplexity, token_logprobs, beam_search, lambda m, p: score(m, p, [[1]]),
