@@ -5,7 +5,7 @@ chosen."""
 
 # %% auto #0
 __all__ = ['BENDS', 'RoutePlan', 'route_plan', 'matrix_of', 'times_matrix', 'grouped_dot', 'Experts',
-           'clamped_swiglu', 'steep_swiglu', 'moe_ffn']
+           'clamped_swiglu', 'steep_swiglu', 'moe_ffn', 'within_groups']
 
 # %% ../../nbs/25b_mixture.ipynb #290cb878
 from collections import namedtuple
@@ -17,6 +17,7 @@ from ..autograd import op
 from ..block_arithmetic import multiply, tiled_back
 from ..checks import rank, real
 from ..errors import named
+from .construction import one_hot
 from .copies import concat
 from ..tensor import Tensor, wrap
 from ..unrouted import bend_called, check_groups, check_routes, check_selected
@@ -166,3 +167,16 @@ def moe_ffn(x:Tensor,        # 'token embed'
     y = rows[0] if len(rows) == 1 else concat(rows, token)
     y = y.index_select(token, plan.inverse).split(token, f'{token} {choice}', shape)
     return (y * weights).sum(choice)
+
+# %% ../../nbs/25b_mixture.ipynb #638ed188
+def within_groups(scores:Tensor,  # the last axis: experts
+                  groups,         # how many groups of neighbours they form
+                  best,           # how many of those may be chosen from
+                 )->Tensor:       # like scores
+    "Scores with -inf in all groups but the best, those whose two best are highest together."
+    tag, n = scores.tags[-1], scores.shape[-1]
+    parts = scores.split(tag, 'group inner', (groups, n // groups))
+    sums = parts.topk('inner', min(2, n // groups)).values.sum('inner')
+    which = sums.topk('group', best, 'choice').indices
+    open_ = one_hot(which.data, (*which.tags, 'group'), groups, dtype=str(scores.dtype)).sum('choice')
+    return (parts + open_.log()).merge(tag, 'group inner')
