@@ -223,10 +223,11 @@ def without_experts(c, n):
     listed, step = c('mlp_only_layers', ()), c('decoder_sparse_step', 1)
     return tuple([i for i in range(n) if i in listed or (i + 1) % step])
 
-# %% ../../nbs/44a_families.ipynb #60f68f60
+# %% ../../nbs/44a_families.ipynb #7d0faf3f
 def mixtral(c, n, d):
     return dict(mistral(c, n, d), ropes=same_rope(c, d, n, 1e6)) | experts_in(c, 'intermediate_size')
 
+# %% ../../nbs/44a_families.ipynb #cb1ff012
 def qwen2moe(c, n, d):
     most = c('max_window_layers', 28)
     windows = switched(c, n, lambda i: i % 2 == 0 and i < most)
@@ -252,7 +253,7 @@ def gptoss(c, n, d):
     return experts_in(c, 'intermediate_size') | dict(ropes=same_rope(c, d, n, 150000.), windows=windows,
                                                      biases=biases, sinks=True, act='swiglu_oai')
 
-# %% ../../nbs/44a_families.ipynb #75ac8cc6
+# %% ../../nbs/44a_families.ipynb #0656b0e1
 def lfm2(c, n, d):
     refuse_on(c, 'conv_bias')
     told, whole = c('layer_types'), c('full_attn_idxs', range(n))
@@ -261,6 +262,7 @@ def lfm2(c, n, d):
     own = dict(convs=convs, taps=c('conv_L_cache', 3), ropes=tuple(ropes), qk_norm='head')
     return own | adjusted(c)
 
+# %% ../../nbs/44a_families.ipynb #e752c7d1
 def adjusted(c):
     "The width inside the feed-forward: two thirds of what is told, times a factor, in whole multiples."
     inside, each = c('block_ff_dim intermediate_size'), c('block_multiple_of', 256)
@@ -281,11 +283,12 @@ def deepseek(c, n, d):
     how = dict(d=d, v_d=c('v_head_dim', 128), scale=d**-.5 * sharp**2, ropes=same_rope(c, turned, n))
     return row | how | dict(biases=latent_biases(c)) | deepseek_experts(c)
 
-# %% ../../nbs/44a_families.ipynb #70e4de70
+# %% ../../nbs/44a_families.ipynb #73b6b1ba
 def latent_biases(c):
     "Maps that have one, of attention with rows."
     return (' q_down' * bool(c('q_lora_rank')) + ' kv o') * bool(c('attention_bias'))
 
+# %% ../../nbs/44a_families.ipynb #ee8bc19f
 def deepseek_experts(c):
     "How experts are chosen: scored one by one, in groups."
     inside, first = c('moe_intermediate_size'), c('first_k_dense_replace', 3)
