@@ -996,8 +996,8 @@ def test_norms_one_behind_another_are_replayed(backend):
     nn, found = fl.nn, []
     for recorded in (True, False):
         model = nn.Sequential(nn.Conv2d('c=1', 'f=4', 3, seed=0), nn.BatchNorm('f=4'), fl.relu,
-                              nn.GroupNorm('f=4', 2, 'h w'), nn.Conv2d('f=4', 'g=4', 3, seed=1), nn.BatchNorm('g=4'), nn.GroupNorm('g=4', 2),
-                              nn.Linear('h=6 w=6 g=4', 'k=3', seed=2))
+                              nn.GroupNorm('f=4', 2, 'h w'), nn.Conv2d('f=4', 'g=4', 3, seed=1), nn.BatchNorm('g=4'),
+                              nn.GroupNorm('g=4', 2), nn.Linear('h=6 w=6 g=4', 'k=3', seed=2))
         step, rng = clipped_step(model, 'k'), np.random.default_rng(0)
         if recorded: step = record(step)
         losses = [step(fl.Tensor(rng.normal(size=(4, 10, 10, 1)).astype('f4'), 'b h w c'),
