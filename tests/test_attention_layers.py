@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib import nn
-from fucinalib.errors import FucinaError, GradError, InvalidShape, OptionError, ShapeMismatch
+from fucinalib.errors import FucinaError, GradError, InvalidShape, OptionError, ShapeMismatch, StateMismatch
 from fucinalib.gradients import gradcheck
 
 TOL = dict(f32=1e-5, f64=1e-12)
@@ -99,14 +99,23 @@ def test_a_block_and_its_gradients_are_torchs(dtype, act, backend):
 def test_a_weight_that_is_forgotten_is_an_error(make, missing):
     layer, state = make(bias=True), sines(KEPT[make][0])
     del state[missing]
-    with pytest.raises(OptionError, match=missing.removeprefix('self_attn.')): layer.of_torch(state)
+    with pytest.raises(StateMismatch, match=f'missing : {missing}'): layer.of_torch(state)
 
 @pytest.mark.parametrize('make', KEPT)
 def test_what_has_no_place_is_an_error(make):
     state = sines(KEPT[make][0])
-    with pytest.raises(OptionError, match='bias'): make(bias=False).of_torch(state)
-    with pytest.raises(OptionError, match='norm3'): block(bias=True).of_torch(sines(BLOCK) | {'norm3.weight': wave(4)})
+    with pytest.raises(StateMismatch, match='foreign : .*bias'): make(bias=False).of_torch(state)
+    more = sines(BLOCK) | {'norm3.weight': wave(4)}
+    with pytest.raises(StateMismatch, match='norm3'): block(bias=True).of_torch(more)
     with pytest.raises(FucinaError): make(bias=True, kv_heads=1).of_torch(state)
+
+def test_biases_that_would_be_lost_are_an_error():
+    "A layer with a bias for its result alone reads what it wrote; numbers for the others have no place."
+    layer = attention(out_bias=True)
+    state = layer.in_torch()
+    layer.load_state_dict(layer.of_torch(state))
+    state['in_proj_bias'][5] = 1
+    with pytest.raises(StateMismatch, match='bias of k'): layer.of_torch(state)
 
 @pytest.mark.parametrize('make, options', [(attention, {}), (block, {}), (block, dict(bias=True)),
                                            (attention, dict(bias=True)), (attention, dict(out_bias=True))])

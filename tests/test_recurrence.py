@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib import nn
-from fucinalib.errors import DTypeError, FucinaError, InvalidShape, OptionError, ShapeMismatch, TagError
+from fucinalib.errors import DTypeError, FucinaError, OptionError, ShapeMismatch, StateMismatch, TagError
 from fucinalib.gradients import gradcheck
 from fucinalib.nn.module import at_step
 from fucinalib.nn.rnn import gru_loop, lstm_loop, step_by_step
@@ -161,15 +161,15 @@ def test_a_weight_that_is_forgotten_is_an_error(kind, missing):
     layer, state = filled(kind), torchs(kind)
     before = layer.state_dict()
     del state[missing]
-    with pytest.raises(OptionError, match=missing): layer.of_torch(state)
+    with pytest.raises(StateMismatch, match=f'missing : {missing}'): layer.of_torch(state)
     assert all(np.array_equal(a, before[name]) for name, a in layer.state_dict().items())
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_what_has_no_place_is_an_error(kind):
     layer = getattr(nn, kind)('read=2', 'hidden=2', over='t', bias=False)
-    with pytest.raises(OptionError, match='bias_ih_l0'): layer.of_torch(torchs(kind))
-    with pytest.raises(OptionError, match='weight_ih_l1'): filled(kind).of_torch(torchs(kind, weight_ih_l1=(8, 2)))
-    with pytest.raises(InvalidShape, match='weight_ih_l0'): filled(kind).of_torch(torchs(kind, read=3))
+    with pytest.raises(StateMismatch, match='foreign : bias_ih_l0'): layer.of_torch(torchs(kind))
+    with pytest.raises(StateMismatch, match='weight_ih_l1'): filled(kind).of_torch(torchs(kind, weight_ih_l1=(8, 2)))
+    with pytest.raises(StateMismatch, match='weight_ih_l0 : shape'): filled(kind).of_torch(torchs(kind, read=3))
 
 def test_torchs_biases_replace_the_forget_bias():
     layer = nn.LSTM('read=2', 'hidden=2', over='t', dtype='f64')

@@ -14,7 +14,7 @@ from ..errors import GradError, InvalidShape, OptionError, ShapeMismatch, TagErr
 from ..errors import did_you_mean, fault, named
 from .axes import one_axis
 from .calls import maker
-from .given import nothing_left, taken, below
+from .given import below, taken, unfit
 from .layers import Dropout, Linear
 from .module import Module, derived
 from .norms import LayerNorm, RMSNorm
@@ -261,17 +261,9 @@ DecoderBlock.forward = _look_back_and_aside
 
 # %% ../../nbs/30e_attention_layers.ipynb #c3936681
 def _maps_in(self):
-    "Name -> sizes of the maps of torch's MultiheadAttention."
-    e, told = self.o.weight.shape[-1], self.k.weight.shape[0]
-    if told == e: return {'in_proj_weight': (3 * e, e), 'out_proj.weight': (e, e)}
-    parts = {f'{part}_proj_weight': (e, n) for part, n in zip('qkv', (e, told, told))}
-    return parts | {'out_proj.weight': (e, e)}
-
-# %% ../../nbs/30e_attention_layers.ipynb #250c6cf5
-def _biases_in(self):
-    "Name -> sizes of its biases."
-    e = self.o.weight.shape[-1]
-    return {} if self.q.bias is None else {'in_proj_bias': (3 * e,), 'out_proj.bias': (e,)}
+    "Names of the maps of torch's MultiheadAttention, the last that of the result."
+    one = self.k.weight.shape[0] == self.o.weight.shape[-1]
+    return [*(['in_proj_weight'] if one else [f'{part}_proj_weight' for part in 'qkv']), 'out_proj.weight']
 
 # %% ../../nbs/30e_attention_layers.ipynb #b0804d3a
 def _check_even(self, help):
@@ -281,22 +273,27 @@ def _check_even(self, help):
     raise fault(ShapeMismatch, "torch's layer has heads of one kind, embed / heads wide", help=help)
 
 # %% ../../nbs/30e_attention_layers.ipynb #86c0fa6d
-def _shared_out(self, arrays, end):
-    "The queries', keys' and values' parts of an array, or three arrays, under their names here."
+def _shared_out(self, arrays):
+    "The queries', keys' and values' maps of an array, or of three, under their names here."
     parts = np.split(arrays[0], 3) if len(arrays) == 1 else arrays
-    to = {f'{part}.{end}': getattr(getattr(self, part), end).shape for part in 'qkv'}
-    return {name: a.T.reshape(shape) for (name, shape), a in zip(to.items(), parts)}
+    return {f'{part}.weight': a.T.reshape(getattr(self, part).weight.shape) for part, a in zip('qkv', parts)}
+
+def _biases_out(self, inner, outer):
+    "The biases under their names here; zeros where there is none may go, numbers may not."
+    found = dict(zip('qkvo', [*np.split(inner, 3), outer]))
+    none = [n for n, a in found.items() if getattr(self, n).bias is None]
+    if any(found[n].any() for n in none): raise unfit([], [f'bias of {n}' for n in none], {})
+    return {f'{n}.bias': a.reshape(getattr(self, n).bias.shape) for n, a in found.items() if n not in none}
 
 # %% ../../nbs/30e_attention_layers.ipynb #0a94449d
 def _maps_of_torch(self, state):
     "The entries of torch's MultiheadAttention under the names they have here."
-    shapes, biases = _maps_in(self), _biases_in(self)
-    nothing_left(state, shapes | biases)
-    *maps, out = [taken(state, name, n) for name, n in shapes.items()]
-    given = [taken(state, name, n) for name, n in biases.items()]
     _check_even(self, 'kv_heads=None, d=None')
-    found = _shared_out(self, maps, 'weight') | {'o.weight': out.T.reshape(self.o.weight.shape)}
-    return found | _shared_out(self, given[:1], 'bias') | {'o.bias': given[1]} if given else found
+    state = taken(state, self)
+    *maps, out = [state[name] for name in _maps_in(self)]
+    found = _shared_out(self, maps) | {'o.weight': out.T.reshape(self.o.weight.shape)}
+    if 'in_proj_bias' not in state: return found
+    return found | _biases_out(self, state['in_proj_bias'], state['out_proj.bias'])
 
 MultiHeadAttention.of_torch = _maps_of_torch
 
@@ -331,16 +328,11 @@ def _attentions_of(self):
 # %% ../../nbs/30e_attention_layers.ipynb #467c2080
 def _block_of_torch(self, state):
     "The entries of torch's layer, which norms first, under the names they have here."
-    found, known = {}, []
+    state, found = taken(state, self), {}
     for path, theirs, layer in _attentions_of(self):
         found |= {f'{path}.{name}': a for name, a in layer.of_torch(below(state, theirs)).items()}
-        known += [name for name in state if name.startswith(f'{theirs}.')]
-    for name, own in self.named_tensors():
-        if name in found: continue
-        known.append(_in_torchs_block(self, name))
-        found[name] = taken(state, known[-1], own.shape[::-1]).T
-    nothing_left(state, known)
-    return found
+    rest = [name for name, _ in self.named_tensors() if name not in found]
+    return found | {name: state[_in_torchs_block(self, name)].T for name in rest}
 
 TransformerBlock.of_torch = _block_of_torch
 

@@ -1,30 +1,33 @@
-"""The arrays of another library's layer, asked for by the names they have there."""
+"""The arrays of another library's layer or model: all that it has there, nothing else, and of the right sizes."""
 import numpy as np
-from ..errors import InvalidShape, OptionError, did_you_mean, fault
+from ..errors import StateMismatch
+from .mismatch import mismatch
 
-__all__ = ['taken', 'nothing_left', 'below']
+__all__ = ['taken', 'unfit', 'below']
+
+BIASES = 'a layer with bias has all of its biases; bias=False, when it is made, leaves them away'
 
 
 def taken(state,  # name -> array
-          name,   # the one that is asked for
-          shape,  # its sizes there
+          layer,  # what has `in_torch`, which says what there should be
          ):
-    "The array of that name, if it is there and has these sizes."
-    if name not in state:
-        help = 'a layer with bias has all of its biases; bias=False makes one without'
-        if 'bias' not in name: help = did_you_mean(name, state, 'there are')
-        raise fault(OptionError, f'{name!r} is missing', help=help)
-    a = np.asarray(state[name])
-    if a.shape == tuple(shape): return a
-    raise fault(InvalidShape, f'{name!r} has sizes {a.shape}', help=f'{tuple(shape)} fit here')
+    "The arrays of a state, name -> array; StateMismatch unless they are those of such a layer."
+    shapes = {name: a.shape for name, a in layer.in_torch().items()}
+    arrays = {name: np.asarray(a) for name, a in state.items()}
+    wrong = {n: [f'shape {a.shape}, and {shapes[n]} fits'] for n, a in arrays.items()
+             if a.shape != shapes.get(n, a.shape)}
+    missing, foreign = [n for n in shapes if n not in arrays], [n for n in arrays if n not in shapes]
+    if missing or foreign or wrong: raise unfit(missing, foreign, wrong)
+    return arrays
 
 
-def nothing_left(state, known):
-    "OptionError for a name that nobody asked for: a bias of a layer without, or a layer too many."
-    known = list(known)
-    for name in state:
-        if name in known: continue
-        raise fault(OptionError, f'{name!r} has no place here', help=f'it takes {" ".join(known)}')
+def unfit(missing, foreign, wrong, help='take all that state_dict() of such a layer has, and no more'):
+    "The error for weights that are not those of the layer or model."
+    e, lacking = mismatch(missing, foreign, wrong), [*missing, *foreign]
+    if e.help and 'load_state_dict' not in e.help: return e
+    if not lacking: help = 'make it with the sizes that it has there'
+    elif not wrong and all('bias' in name for name in lacking): help = BIASES
+    return StateMismatch(e.head, help, e.operands)
 
 
 def below(state, path):

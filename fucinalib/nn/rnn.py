@@ -17,7 +17,7 @@ from ..errors import InvalidShape, OptionError, ShapeMismatch, TagError, fault, 
 from ..gradients import custom_vjp
 from .axes import read_axes
 from .calls import maker
-from .given import nothing_left, taken
+from .given import taken
 from .init import glorot_normal
 from .layers import Dropout, Linear
 from .module import Module, derived
@@ -351,15 +351,12 @@ GRUCell.loop = _loop_gru
 def _cell_of_torch(self, state, end=''):
     "The entries of torch's cell, whose names end in `end`, under the names they have here."
     w, u, b = self.x.weight, self.h.weight, self.x.bias
-    g = max(1, len(self.gates))
-    m = math.isqrt(u.numel // g)
-    a = taken(state, f'weight_ih{end}', (g * m, w.numel // (g * m)))
-    found = {'x.weight': a.T.reshape(w.shape),
-             'h.weight': taken(state, f'weight_hh{end}', (g * m, m)).T.reshape(u.shape)}
+    found = {'x.weight': state[f'weight_ih{end}'].T.reshape(w.shape),
+             'h.weight': state[f'weight_hh{end}'].T.reshape(u.shape)}
     if b is None: return found
-    own, other = [taken(state, f'bias_{k}{end}', (g * m,)).reshape(b.shape) for k in ('ih', 'hh')]
+    own, other = [state[f'bias_{k}{end}'].reshape(b.shape) for k in ('ih', 'hh')]
     if not hasattr(self, 'bias_n'): return found | {'x.bias': own + other}
-    resets = np.arange(g).reshape(-1, *[1] * (b.ndim - 1)) == self.gates.index('n')
+    resets = np.arange(len(self.gates)).reshape(-1, *[1] * (b.ndim - 1)) == self.gates.index('n')
     return found | {'x.bias': np.where(resets, own, own + other), 'bias_n': other[-1]}
 
 # %% ../../nbs/34_recurrence.ipynb #23187866
@@ -373,12 +370,9 @@ def _torch_ends(layer):
 @named
 def of_torch(self, state):
     "torch's weights for the same kind of layer, name -> array, under the names they have here."
-    parts, known, found = ('weight_ih', 'weight_hh', 'bias_ih', 'bias_hh'), [], {}
-    for end, path, cell in _torch_ends(self):
-        found |= {path + name: a for name, a in _cell_of_torch(cell, state, end).items()}
-        known += [part + end for part in parts[:2 if cell.x.bias is None else 4]]
-    nothing_left(state, known)
-    return found
+    state = taken(state, self)
+    return {path + name: a for end, path, cell in _torch_ends(self)
+            for name, a in _cell_of_torch(cell, state, end).items()}
 
 Cell.of_torch = Recurrent.of_torch = of_torch
 
