@@ -111,10 +111,11 @@ def message_of(m, place):
     m = {k: v for k, v in m.items() if v is not None and k not in ('refusal', 'reasoning_content')}
     for name in m:
         if name not in MESSAGE: raise refuse(f'{place} has an unknown field {brief(name)}', f'{place}.{name}')
-    if m.get('role') not in ROLES:
-        raise refuse(f'{place} has the role {brief(m.get("role"))}', f'{place}.role', did_you_mean('', ROLES))
+    role = m.get('role')
+    if not isinstance(role, str) or role not in ROLES:
+        raise refuse(f'{place} has the role {brief(role)}', f'{place}.role', did_you_mean(str(role), ROLES))
     if 'content' not in m and not m.get('tool_calls'): raise refuse(f'{place} has no content', f'{place}.content')
-    return m | dict(role=ROLES[m['role']], content=text_of(m.get('content', ''), f'{place}.content'))
+    return m | dict(role=ROLES[role], content=text_of(m.get('content', ''), f'{place}.content'))
 
 
 def text_of(content, place):

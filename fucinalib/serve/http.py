@@ -11,7 +11,7 @@ from ipaddress import ip_address
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.routing import Route
 from ..errors import FucinaError, OptionError, brief, fault
@@ -41,7 +41,7 @@ class Serving:
                  **bounds,      # of the Scheduler: seats, queue, chunk
                 ):
         self.model, self.name, self.encoder, self.think, self.most = model, name, encoder, think, most
-        self.tokenizer, self.key, self.since = model.tokenizer, key, int(time.time())
+        self.tokenizer, self.key, self.since = model.tokenizer, key or None, int(time.time())
         self.template = Template.of(model) if getattr(model, 'template', None) else None
         self.scheduler = Scheduler(model, **bounds)
         self.preparing = asyncio.Semaphore(1)      # tokenizers and templates: one request at a time, off the loop
@@ -101,8 +101,12 @@ async def read_body(request):
                 data += part
                 if len(data) > BODY: raise too_long()
     except TimeoutError: raise refuse('the body did not come', status=408) from None
+    except ClientDisconnect: raise refuse('the body broke off') from None
     def constant(name): raise ValueError(f'{name} is no JSON')
-    try: return json.loads(data, parse_constant=constant)
+    try:
+        found = json.loads(data, parse_constant=constant)
+        if b'\\u' in data: json.dumps(found, ensure_ascii=False).encode()      # half a surrogate pair is no letter
+        return found
     except (ValueError, RecursionError) as e:
         raise refuse(f'the body is no JSON: {e}', help='{"model": "..."}') from None
 
@@ -331,7 +335,9 @@ class Server(uvicorn.Server):
 
 def listen(host, port, key):
     "The socket to serve at; one that others can reach only with a key."
-    if not is_local(host) and not key:
+    if key is not None and not key.strip():
+        raise fault(OptionError, 'the key is empty', 'a key that nobody guesses, or none at all')
+    if not is_local(host) and key is None:
         raise fault(OptionError, f'{host} can be reached by others, and there is no key',
                     'fucina serve --api-key KEY, or FUCINA_API_KEY')
     family = socket.AF_INET6 if ':' in host else socket.AF_INET
