@@ -1097,17 +1097,17 @@ def gradcheck(fn: Callable[..., Any], *inputs: Tensor, eps: float = 1e-06, atol:
         passed on to fn
     """
     ...
-def group_norm(x: Tensor, tag: _Tags, groups: int, eps: float = 1e-05, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
-    """Each group of channels less its mean over its standard deviation, over all of time.
+def group_norm(x: Tensor, tag: _Tags, groups: int, eps: float = 1e-05, weight: Tensor | None = None, bias: Tensor | None = None, over: Any = None) -> Tensor:
+    """Each group of channels less its mean over its standard deviation, over all of time or `over`.
 
-    Unlike torch, there is no batch axis.
+    Unlike torch, no axis is a batch unless `over` leaves it out.
 
     Parameters
     ----------
     x
-        two axes, channels last
+        two axes, channels last; with `over` any
     tag
-        the last axis: channels
+        channels
     groups
         how many groups the channels form
     eps
@@ -1116,6 +1116,8 @@ def group_norm(x: Tensor, tag: _Tags, groups: int, eps: float = 1e-05, weight: T
         one factor per channel
     bias
         one offset per channel
+    over
+        axes that belong together, 'h w'; None: time, the first of two
     """
     ...
 def grouped_dot(x: Tensor, w: Tensor, counts: Any) -> Tensor:

@@ -932,16 +932,16 @@ kw
     passed on to fn
 """,
     'group_norm':
-"""Each group of channels less its mean over its standard deviation, over all of time.
+"""Each group of channels less its mean over its standard deviation, over all of time or `over`.
 
-Unlike torch, there is no batch axis.
+Unlike torch, no axis is a batch unless `over` leaves it out.
 
 Parameters
 ----------
 x
-    two axes, channels last
+    two axes, channels last; with `over` any
 tag
-    the last axis: channels
+    channels
 groups
     how many groups the channels form
 eps
@@ -950,6 +950,8 @@ weight
     one factor per channel
 bias
     one offset per channel
+over
+    axes that belong together, 'h w'; None: time, the first of two
 """,
     'grouped_dot':
 """Each row of x times the matrix of its own group: 'row out'.

@@ -31,8 +31,7 @@ def operands(n):
 
 # %% ../nbs/04_graph.ipynb #5c852585
 def is_node(x):
-    """Whether x is a step of a computation; by what it has, since chapter 3 makes a Node class of
-    its own."""
+    "Whether x is a step of a computation, by what it has: chapter 3 makes a class Node of its own."
     return type(x) is not Tensor and hasattr(x, 'born')
 
 def key(x):
@@ -87,8 +86,7 @@ def variables(frame):
 # %% ../nbs/04_graph.ipynb #ed382576
 def stretch(kind, link, p):
     "For every step: how many steps from there on equal the one `p` later."
-    # p: made by the step before; 0: the same tensor
-    gap = link[p:] - link[:-p]
+    gap = link[p:] - link[:-p]      # p: made by the step before; 0: the same tensor
     same = (kind[p:] == kind[:-p]) & ((gap == p) | (gap == 0)).all(1)
     n, turn = len(same), np.zeros(len(same), bool)
     turn[p:] = (gap[p:] != gap[:-p]).any(1)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from .checks import one_of
 from .errors import InvalidShape, OptionError, fault, named
+from .files.mapped import Mapped
 from .files.split import files_of
 from .kernels import kernel
 from .kernels.contraction import matrix_product
@@ -317,9 +318,12 @@ def mapped(path, source):
         found, start = head_of(path)
         right = [found['version'], found['source']] == [VERSION, stamp_of(source)]
         if not right or os.path.getsize(path) != start + found['size']: return None
-        memory = np.asarray(np.memmap(path, np.uint8, 'r', start, found['size']))
         with suppress(OSError): os.utime(path)      # when it was used last
-        return {name: _cut(memory, *where) for name, where in found['table'].items()}
+        file = Mapped(path)
+        memory = file.part(start, start + found['size'])
+        arrays = {name: _cut(memory, *where) for name, where in found['table'].items()}
+        file.release()      # the pages that the sums looked at; they come back one by one
+        return arrays
     except (OSError, ValueError, KeyError, TypeError): return None
 
 def _cut(memory, kind, shape, at, sum_):

@@ -106,8 +106,7 @@ def replaced(x, old, new):
 def route(src,  # tags an array has
           dst,  # tags it shall have: all of src and perhaps more
          ):
-    """How to view an array tagged `src` as one tagged `dst`: an axis order and an index that
-    inserts size-1 axes, or None for nothing to do."""
+    "To view `src` as `dst`: an axis order and an index that inserts axes; None: nothing to do."
     if src == dst: return None
     order = tuple([src.index(t) for t in dst if t in src])
     return order, tuple([slice(None) if t in src else None for t in dst])

@@ -9,9 +9,8 @@ __all__ = ['ingest', 'Tensor', 'patch', 'wrap', 'param', 'copy_of', 'compact', '
 import numpy as np
 from . import show
 from .dtypes import as_dtype, by_np, dtype_of
-from .elsewhere import LOOKS, REFLECTED, Count
-from .elsewhere import given_along, no_length, no_method, no_setting, no_walk, not_numpys
-from .elsewhere import several_values
+from .elsewhere import LOOKS, REFLECTED, Count, given_along, no_length, no_method, no_setting
+from .elsewhere import no_walk, not_numpys, several_values
 from .errors import DTypeError, InvalidShape, NoFirstAxis, fault, named
 from .incoming import converted, filled, native, rank_fault, read_values, without_subclass
 from .tags import axis_of, parse

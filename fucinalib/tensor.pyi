@@ -927,17 +927,17 @@ class Tensor:
             tensors to be named; those in the caller's variables are named already
         """
         ...
-    def group_norm(self, tag: _Tags, groups: int, eps: float = 1e-05, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
-        """Each group of channels less its mean over its standard deviation, over all of time.
+    def group_norm(self, tag: _Tags, groups: int, eps: float = 1e-05, weight: Tensor | None = None, bias: Tensor | None = None, over: Any = None) -> Tensor:
+        """Each group of channels less its mean over its standard deviation, over all of time or `over`.
 
-        Unlike torch, there is no batch axis.
+        Unlike torch, no axis is a batch unless `over` leaves it out.
 
         Parameters
         ----------
         x
-            two axes, channels last
+            two axes, channels last; with `over` any
         tag
-            the last axis: channels
+            channels
         groups
             how many groups the channels form
         eps
@@ -946,6 +946,8 @@ class Tensor:
             one factor per channel
         bias
             one offset per channel
+        over
+            axes that belong together, 'h w'; None: time, the first of two
         """
         ...
     def grouped_dot(self, w: Tensor, counts: Any) -> Tensor:

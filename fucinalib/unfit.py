@@ -6,12 +6,12 @@ its name and the message in a cell of mistakes.
 from math import prod
 import numpy as np
 from .arguments import made_whole
-from .checks import agrees, is_whole, shown, single
+from .checks import agrees, is_whole, last, rank, shown, single
 from .errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidDataLength, InvalidShape, NonFiniteValue,
                      OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, brief, closest, did_you_mean,
                      fault, some)
 from .formats import codes
-from .tags import axis_of, locate, renaming
+from .tags import axis_of, locate, name_of, parse, renaming
 from .tensor import Tensor
 
 __all__ = ['check_one_hot', 'check_count', 'not_in_range', 'not_places', 'no_numbers', 'check_positions', 'check_pairs',
@@ -19,7 +19,7 @@ __all__ = ['check_one_hot', 'check_count', 'not_in_range', 'not_places', 'no_num
            'no_source', 'not_so_many', 'not_blocks', 'no_bytes', 'not_whole', 'other_bytes', 'not_axes', 'rounds_twice',
            'check_scales', 'check_format', 'check_storable', 'no_arithmetic_of', 'not_of_blocks', 'check_chosen',
            'in_blocks', 'not_within', 'check_parts', 'check_weight', 'check_product', 'check_layout', 'two_at_once',
-           'no_gate', 'check_quant', 'check_genomes']
+           'no_gate', 'check_quant', 'read_groups', 'check_genomes']
 
 
 # ---- made tensors
@@ -270,6 +270,24 @@ def check_quant(p):
     if p.layout == 'q8_0x4': return
     head = f"with gate=('geglu_quant', ...) takes q8_0 weights, this one is {p.layout}"
     raise fault(OptionError, head, w=p, help='gate first: x.gated(gate, "geglu"), then dot')
+
+
+# ---- groups of channels
+def read_groups(x, tag, groups, over):
+    "The axis of the channels and those that belong together, by name; None: x has two axes, and it is the first."
+    tag = name_of(x, tag)
+    if over is None:
+        hint = "a batch goes through one by one, or over='time' says what belongs together"
+        rank('x', 2, 'time channel', hint=hint).ask(dict(x=x))
+        last('tag', 'x', ranks=(2,)).ask(dict(x=x, tag=tag))
+        over = x.tags[:1]
+    over = parse(over)
+    locate(x, *over)
+    if tag in over: raise fault(TagError, f'over {tag!r}, the axis of the channels', help="the others: over='h w'")
+    if x.size(tag) % groups:
+        raise fault(InvalidShape, f'of {x.size(tag)} channels in {groups} groups',
+                    help=f'groups that divide {x.size(tag)}')
+    return tag, over
 
 
 # ---- weights of three values that learn

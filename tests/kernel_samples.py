@@ -101,6 +101,8 @@ def recurrent(make, tol=2e-6):
         return make(s, m, a, curved, states, z)
     return SimpleNamespace(tol=tol, shapes=lambda n: [(n,)], make=arrays)
 
+def between(s, shape, n): return [long(s.unit(shape[0], shape[2])) for _ in range(n)]
+
 SAMPLES = dict(
     chain=SimpleNamespace(tol=0, shapes=lambda n: [(n,)], make=lambda s, shape: [
         s.any(*shape), np.arange(8), [s.any(*shape), s.any(4), s.any(*shape), s.any(1), s.any(*shape), s.any(*shape),
@@ -128,6 +130,9 @@ SAMPLES = dict(
                                                    s.unit(shape[1]), long(s.unit(shape[0])),
                                                    long(np.abs(s.unit(shape[0])) + 1)],
                                  tol=2e-4),
+    group_affine=cubes(lambda s, shape: [s.mild(*shape), *between(s, shape, 2), s.unit(shape[2]), s.unit(shape[2])]),
+    group_sums=cubes(lambda s, shape: [s.unit(*shape), s.unit(*shape), *between(s, shape, 2)], tol=1e-10),
+    group_slopes=cubes(lambda s, shape: [s.mild(*shape), s.mild(*shape), *between(s, shape, 5)]),
     index_add_=cubes(lambda s, shape: [s.mild(*shape), s.rng.integers(0, shape[1], 5),
                                        s.mild(shape[0], 5, shape[2])],
                      tol=2e-5),

@@ -463,3 +463,31 @@ def test_threads_take_turns(tmp_path):
         for t in threads: t.start()
         for t in threads: t.join()
         assert not wrong and store.stats.peak <= 3 * 144
+
+
+# ---- short convolutions
+
+LFM2 = SMALL | dict(model_type='lfm2', layer_types=['conv', 'full_attention', 'conv'], block_auto_adjust_ff_dim=False)
+
+def test_a_convolution_remembers_a_few_rows_and_can_go_back():
+    model = model_of(LFM2)
+    ids, cache = np.random.default_rng(1).integers(0, 64, 50), model.cache()
+    whole = model(ids).numpy()
+    np.testing.assert_allclose(model(ids[:20], cache=cache), whole[:20], atol=2e-5)
+    for fast in (None, False):
+        model.fast = fast
+        for i in range(20, 50): y = model(ids[i:i + 1], cache=cache, last=True)
+        np.testing.assert_allclose(y, whole[-1], atol=2e-5)
+        cache.truncate(20)
+    np.testing.assert_allclose(model(ids[20:], cache=cache, last=True), whole[-1], atol=2e-5)
+    assert cache.layers[0].v.size == 0 and cache.layers[0].k.shape[0] < 120 and cache.layers[0].dtype == 'f32'
+    with pytest.raises(OptionError, match='compares no words'): model.attention(ids, 0)
+    assert model.attention(ids, 1).shape == (2, 50, 50)
+
+def test_the_metadata_of_lfm2_says_its_layers():
+    from fucinalib.llm.families import as_config
+    said = {'embedding_length': 32, 'block_count': 3, 'context_length': 64, 'feed_forward_length': 64, 'vocab_size': 64,
+            'attention.head_count': 2, 'attention.head_count_kv': np.array([0, 1, 0]), 'attention.key_length': 16,
+            'shortconv.l_cache': 3, 'attention.layer_norm_rms_epsilon': 1e-5, 'rope.freq_base': 1e6}
+    found = as_config({'general.architecture': 'lfm2'} | {f'lfm2.{k}': v for k, v in said.items()}, lambda name: None)
+    assert read_config(found) == read_config(LFM2 | dict(norm_eps=1e-5))

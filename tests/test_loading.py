@@ -7,6 +7,7 @@ import fucinalib as fl
 import tiny_models
 from fucinalib import FileError, FucinaError, IndexOutOfBounds, OptionError
 from fucinalib.cli.bench import peak
+from fucinalib.kernels import discovery
 from fucinalib.llm import generation
 from fucinalib.llm.decoder import tensors_of
 from fucinalib.llm.families import as_config, read_config, tensor_names
@@ -90,20 +91,22 @@ METADATA = {'general.architecture': 'llama'} | {f'llama.{k}': v for k, v in {
     'attention.head_count': 2, 'attention.head_count_kv': 1, 'rope.dimension_count': 32, 'rope.freq_base': 1e4,
     'attention.layer_norm_rms_epsilon': 1e-5, 'vocab_size': 64}.items()}
 
-def gguf(path, kind='f32', parts=1):
+def gguf(path, kind='f32', parts=1, **sizes):
     "A model of random weights in a GGUF file, or in several: the first of them."
-    words = {'token_embd.weight': fl.zeros('out in', (64, 64)), 'output.weight': 0}
-    c, rng, tensors = read_config(as_config(METADATA, words.get)), np.random.default_rng(0), {}
-    own = tensors_of(c)
-    for name, (ours, _) in tensor_names(c, 'gguf').items():
+    said = METADATA | {f'llama.{k}': v for k, v in sizes.items()}
+    words = {'token_embd.weight': fl.zeros('out in', (64, said['llama.embedding_length'])), 'output.weight': 0}
+    c, rng, tensors = read_config(as_config(said, words.get)), np.random.default_rng(0), {}
+    own, named = tensors_of(c), tensor_names(c, 'gguf')
+    for name, (ours, _) in named.items():
+        if name != next(n for n, (o, _) in named.items() if o == ours): continue      # another name of the same
         shape = tuple(own[ours[0]].values())
         t = fl.Tensor(rng.normal(size=shape, scale=.1).astype('f4'), 'out in' if len(shape) == 2 else 'd1')
         tensors[name] = t.to(kind) if len(shape) == 2 else t
-    if parts == 1: return fl.files.write_gguf(path, METADATA, tensors) or path
+    if parts == 1: return fl.files.write_gguf(path, said, tensors) or path
     for i in range(parts):
-        said = {'split.no': np.uint16(i), 'split.count': np.uint16(parts), 'split.tensors.count': len(tensors)}
+        cut = {'split.no': np.uint16(i), 'split.count': np.uint16(parts), 'split.tensors.count': len(tensors)}
         at = path.with_name(f'{path.stem}-{i + 1:05}-of-{parts:05}.gguf')
-        fl.files.write_gguf(at, said | (METADATA if i == 0 else {}), dict([*tensors.items()][i::parts]))
+        fl.files.write_gguf(at, cut | (said if i == 0 else {}), dict([*tensors.items()][i::parts]))
     return path.with_name(f'{path.stem}-00001-of-{parts:05}.gguf')
 
 
@@ -186,6 +189,26 @@ model = fl.llm.load({str(home)!r}, quant='q4_0', budget=1 << 25)
 print(peak() - before)'''
     grown = int(subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout)
     assert size > 4e8 and grown < .6 * size
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(peak() is None, reason='this system does not tell')
+@pytest.mark.skipif('decode_word' not in discovery.active(), reason='kernels are not compiled here')
+def test_a_model_and_its_layout_are_not_in_memory_together(tmp_path, monkeypatch):
+    "A prompt looks into the file, steps look into what was repacked of it: each gives back what the other needs."
+    monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path/'cache'))
+    path = gguf(tmp_path/'m.gguf', 'q8_0', embedding_length=1024, feed_forward_length=4096, block_count=24)
+    code = f'''import fucinalib as fl
+from fucinalib.cli.bench import peak
+before = peak()
+model = fl.llm.load({str(path)!r})
+cache = model.cache()
+model(range(30), cache=cache, last=True)
+for _ in range(3): model([1], cache=cache, last=True)
+print(peak() - before)'''
+    _, grown = (int(subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout)
+                    for _ in range(2))
+    assert path.stat().st_size > 1e8 and grown < 1.5 * path.stat().st_size
 
 
 # ---- models that see pictures, too

@@ -119,3 +119,47 @@ def test_a_norm_turns_or_adds():
     with pytest.raises(ShapeMismatch, match="(?s)the table turns 4 features at 2 positions.*table "
                                             ": .*x.rms_norm\\('d'\\).rope\\('seq', 'd', table\\)"):
         fl.ones('seq d', (3, 4)).rms_norm('d', rope=('seq', table))
+
+
+# ---- groups of channels over axes by name
+
+def by_groups(a, groups, eps):
+    "(image, place, channel) in f64: each group of an image less its mean, over its standard deviation."
+    v = a.astype('f8').reshape(*a.shape[:2], groups, -1)
+    return ((v - v.mean((1, 3), keepdims=True)) / np.sqrt(v.var((1, 3), keepdims=True) + eps)).reshape(a.shape)
+
+@pytest.mark.parametrize('shift', [0, 1000])
+@pytest.mark.parametrize('groups', [1, 2, 6])
+@pytest.mark.parametrize('tags', ['image h w c', 'c image w h', 'w c h image'])
+def test_groups_of_channels_over_axes_that_are_named(tags, groups, shift, backend):
+    "Wherever the axes lie, far from 0 too, and of 300 places as of 12; a picture is what it is alone."
+    for h, w in ((4, 3), (20, 15)):
+        x = fl.randn('image h w c', (2, h, w, 6), seed=3) + float(shift)
+        want = by_groups(x.numpy().reshape(2, -1, 6), groups, 1e-5).reshape(x.shape)
+        y = x.permute(tags).contiguous().group_norm('c', groups, over='h w')
+        assert y.tags == tuple(tags.split())
+        np.testing.assert_allclose(y.permute('image h w c'), want, rtol=0, atol=2e-6 if not shift else 2e-4)
+        for i in range(2):
+            alone = x.select(image=i).contiguous().merge('time', 'h', 'w').group_norm('c', groups)
+            np.testing.assert_allclose(alone, want[i].reshape(-1, 6), rtol=0, atol=2e-6 if not shift else 2e-4)
+
+def test_group_gradients_are_those_of_the_formula(backend):
+    "Written out with the operations that chapter 13 has, in f64."
+    x = fl.param(np.random.default_rng(0).normal(size=(2, 5, 3, 4)), 'image h w c', 'f64')
+    weight, bias = (fl.param(np.random.default_rng(k).normal(size=4), 'c', 'f64') for k in (1, 2))
+    def written():
+        v, over = x.split('c', 'group c', (2, 2)), ('h', 'w', 'c')
+        h = (v - v.mean(*over)) * (v.var(*over) + 1e-5).rsqrt()
+        return h.merge('c', 'group', 'c') * weight + bias
+    found = []
+    for y in (x.group_norm('c', 2, 1e-5, weight, bias, over='h w'), written()):
+        for t in (x, weight, bias): t.zero_grad()
+        y.sigmoid().sum().backward()
+        found.append([y.numpy(), *[t.grad.numpy() for t in (x, weight, bias)]])
+    for a, b in zip(*found): np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+@pytest.mark.parametrize('over, kind, said', [('c', TagError, "over 'c', the axis of the channels"),
+                                              ('h row', TagError, "'row'"), ('h h', TagError, "'h'"),
+                                              (None, TagError, "over='time' says what belongs together")])
+def test_axes_that_are_no_places(over, kind, said):
+    with pytest.raises(kind, match=said): fl.ones('b h c', (2, 3, 4)).group_norm('c', 2, over=over)

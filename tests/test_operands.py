@@ -246,7 +246,7 @@ def _kept_arrays(o, sample, spoil=None, only=None):
 # NaN is met here by a comparison, which says no to it as it did to the number
 COMPARED = {'maximum', 'minimum', 'prod', 'cumprod'}
 # for one operand alone, too
-ALONE = {'relpos_shift', 'view_with_strides', 'group_norm', 'linear_recurrence'}
+ALONE = {'relpos_shift', 'view_with_strides', 'linear_recurrence'}
 
 @pytest.mark.parametrize('o', [o for o in OPS if o.differentiable and o.name not in COMPARED], ids=lambda o: o.name)
 def test_rules_keep_no_array_that_they_do_not_use(o):

@@ -53,6 +53,9 @@ MODELS = dict(
     gptoss=('GptOss', dict(head_dim=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=8,
                            rope_parameters=YARN | dict(rope_theta=150000., truncate=False),
                            layer_types=['sliding_attention', 'full_attention'])),
+    lfm2=('Lfm2', dict(num_hidden_layers=4, block_multiple_of=8,
+                       layer_types=['conv', 'conv', 'full_attention', 'conv'])),
+    lfm2_plain=('Lfm2', dict(block_auto_adjust_ff_dim=False, layer_types=['conv', 'full_attention'], conv_L_cache=4)),
     gptneox_serial=('GPTNeoX', dict(use_parallel_residual=False)))
 KEPT = 'llama', 'qwen3', 'gpt2', 'phi3_longrope', 'gemma2'      # in tests/data/decoders
 HOME = Path(__file__).parent/'data'/'decoders'

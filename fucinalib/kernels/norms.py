@@ -2,7 +2,7 @@
 column. Means and factors of the rows are f64."""
 import numpy as np
 from .dispatch import kernel
-from .moments import deviate, lengths, moments
+from .moments import across, deviate, lengths, moments
 from .reductions import column_sum, sum_last
 
 
@@ -47,3 +47,23 @@ def layer_norm_backward(g, x, w, m, r):
     "Gradients of layer_norm for x, w and b."
     h, gw = deviate(x, r, m), g * w
     return deviate(gw - mean(gw) - h * mean(gw * h), r), column_sum(g * h), column_sum(g)
+
+
+# groups of channels: (outer, places, channels), a mean m and a factor r for each channel of each outer entry, f64
+
+def normed(x, m, r): return (x - across(m)) * across(r)
+
+@kernel(floor=64)
+def group_affine(x, m, r, w, b):
+    "(x - m) r w + b, w and b one number for each channel; f64 on the way."
+    return (normed(x, m, r) * w + b).astype(x.dtype)
+
+@kernel(floor=64, out=lambda g, x, m, r: [(m.shape, m.dtype)] * 2)
+def group_sums(g, x, m, r):
+    "Sums over the places of g, and of g (x - m) r; f64."
+    return np.add.reduce(g, axis=1, dtype='f8'), np.add.reduce(g * normed(x, m, r), axis=1)
+
+@kernel(floor=64)
+def group_slopes(g, x, m, r, a, b, c):
+    "a g + b (x - m) r + c; f64 on the way."
+    return (g * across(a) + normed(x, m, r) * across(b) + across(c)).astype(g.dtype)

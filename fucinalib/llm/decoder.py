@@ -8,7 +8,7 @@ __all__ = ['GATED', 'CHUNK', 'KINDS', 'SPARE', 'Rope', 'Sizes', 'Choices', 'Conf
            'Feed', 'Mixture', 'seen_from', 'shares_by_hand', 'Attention', 'headed', 'taken', 'looked', 'DecoderLayer',
            'Turns', 'build_block', 'Model', 'stream', 'turn', 'is_far', 'taken_up', 'read', 'goes_on', 'speeds',
            'logits', 'check_ids', 'forward', 'hidden', 'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen',
-           'Cache', 'check_cache', 'truncate', 'settle', 'cache']
+           'layer_cache', 'Cache', 'check_cache', 'truncate', 'settle', 'cache']
 
 # %% ../../nbs/44_decoder.ipynb #e813373b
 from dataclasses import dataclass, fields
@@ -18,6 +18,7 @@ from ..arguments import say_sizes
 from ..checks import is_whole, one_of, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError
 from ..errors import fault, named
+from .lookback import ShortConv
 from .step import stepping
 from ..nn.layers import Linear
 from ..nn.module import Module
@@ -89,6 +90,8 @@ class Config(Choices):
     shared: int = 0             # and inside one more, which every word goes through; 0: none
     over_all: bool = False      # they count by their shares of all; else the chosen add up to 1
     dense: tuple = ()           # layers that have one feed-forward all the same
+    convs: tuple = ()           # layers with a short convolution in the place of attention
+    taps: int = 0               # words that it sums
 
     def __post_init__(self):
         for name, usual in dict(ropes=None, windows=0).items():
@@ -129,17 +132,19 @@ def maps_of(c, i=0):
     "Name -> sizes of the weights of the maps of block i, rows first."
     w, q, k = dict(embed=c.width), dict(q=c.heads * c.d), dict(kv=c.kv_heads * c.d)
     found = dict(q=q | w, k=k | w, v=k | w, o=w | dict(out=c.heads * c.d))
+    if i in c.convs: found = dict(into=dict(conv=3 * c.width) | w, o=w | dict(out=c.width))
     if not c.experts or i in c.dense: return found | feed_maps(c, c.hidden)
     many = dict(expert=c.experts)
     found |= dict(router=many | w) | feed_maps(c, c.expert_hidden, 'gates ups downs', many)
     return found | (dict(share=w) | feed_maps(c, c.shared) if c.shared else {})
 
 # %% ../../nbs/44_decoder.ipynb #60378220
-def norms_of(c):
-    "Name -> sizes of a block's tensors that are no maps: of norms, and sinks."
+def norms_of(c, i=0):
+    "Name -> sizes of the tensors of block i that are no maps: of norms, and others."
     names = ['norm1', 'norm2'] * c.before + ['after1', 'after2'] * c.after
     found = dict(sinks=dict(head=c.heads)) if c.sinks else {}
     for name in names: found |= norm_tensors(c, name, 'embed', c.width)
+    if i in c.convs: return found | dict(taps=dict(embed=c.width, tap=c.taps))
     q, kv = dict(q=c.heads * c.d), dict(kv=c.kv_heads * c.d)
     if c.qk_norm == 'head': q = kv = dict(d=c.d)
     if c.qk_norm: found |= dict(q_norm=q, k_norm=kv)
@@ -154,7 +159,7 @@ def tensors_of(c):
     for i in range(c.layers):
         block = maps_of(c, i)
         biases = {f'{n}_bias': dict([*block[n].items()][:-1]) for n in c.biases.split() if n in block}
-        found |= {f'blocks.{i}.{n}': sizes for n, sizes in (block | biases | norms_of(c)).items()}
+        found |= {f'blocks.{i}.{n}': sizes for n, sizes in (block | biases | norms_of(c, i)).items()}
     return found | norm_tensors(c, 'norm', 'embed', c.width)
 
 # %% ../../nbs/44_decoder.ipynb #847534e5
@@ -346,9 +351,11 @@ def build_block(c, i, tensors):
         return Map(own[name], own.get(f'{name}_bias'), over)
     norms = {n: norm(n) for n in own if n in ('norm1', 'norm2', 'after1', 'after2')}
     looks = {n: part(n) for n in 'qkvo'} | {n: norm(n) for n in ('q_norm', 'k_norm') if n in own}
+    if 'into' in own: look = ShortConv(part('into'), part('o'), own['taps'])
+    else: look = Attention(c, c.windows[i], sinks=own.get('sinks'), **looks)
     feed = Feed(c.act, part('up'), part('down'), part('gate')) if 'up' in own else None
     if 'router' in own: feed = Mixture(c, part('router'), own, feed, part('share'))
-    return DecoderLayer(c, Attention(c, c.windows[i], sinks=own.get('sinks'), **looks), feed, **norms)
+    return DecoderLayer(c, look, feed, **norms)
 
 # %% ../../nbs/44_decoder.ipynb #806a1f1e
 class Model(Module):
@@ -503,6 +510,8 @@ def shares_of(self, ids, layer=0):
     if not is_whole(layer) or not -len(self.blocks) <= layer < len(self.blocks):
         raise fault(OptionError, f'no layer {shown(layer)}', help=f'0 to {len(self.blocks) - 1}')
     layer %= len(self.blocks)
+    if not hasattr(self.blocks[layer].attention, 'headed'):
+        raise fault(OptionError, f'layer {layer} compares no words', help='a layer with attention')
     n, x, block = a.shape[-1], self.hidden(a)[layer], self.blocks[layer]
     look = block.attention
     y = x if block.norm1 is None else block.norm1(x)
@@ -521,10 +530,10 @@ SPARE = 64      # words behind a window that are kept, so that the last ones can
 # %% ../../nbs/44_decoder.ipynb #4cbb0bcf
 class LayerCache:
     "Keys and values of one layer, of the words `start` to `end`."
-    def __init__(self, heads, d, window, dtype, room):
-        self.heads, self.d, self.window, self.dtype = heads, d, window, dtype
+    def __init__(self, heads, d, window, dtype, room, both=True):
+        self.heads, self.d, self.window, self.dtype, self.both = heads, d, window, dtype, both
         self.start = self.end = 0
-        self.k, self.v = self.empty(room), self.empty(room)
+        self.k, self.v = self.empty(room), self.empty(room if both else 0)
 
     nbytes = property(lambda self: self.k.nbytes + self.v.nbytes)
 
@@ -540,7 +549,7 @@ def make_room(self, t):
     keep = min(held, self.window + SPARE) if self.window else held
     room = keep + t + SPARE if self.window else max(64, 2 * (keep + t))
     room = max(room, len(self.k))
-    for name in 'kv':
+    for name in 'kv' if self.both else 'k':
         old, new = getattr(self, name), self.empty(room)
         new[:keep] = old[held - keep:held]
         setattr(self, name, new)
@@ -549,16 +558,17 @@ def make_room(self, t):
 LayerCache.make_room = make_room
 
 # %% ../../nbs/44_decoder.ipynb #cd6dd94a
-def add(self, k, v):
-    "Take in the keys and values of the next words; those that they look at."
+def add(self, *new):
+    "Take in the keys and values of the next words, or rows that are both; those that they look at."
+    k = new[0]
     t = k.size('seq')
     self.make_room(t)
     a = self.end - self.start
-    for held, new in ((self.k, k), (self.v, v)):
-        held[a:a + t] = new.to('q8_0').blocks if self.dtype == 'q8_0' else new.data
+    for held, x in zip((self.k, self.v), new):
+        held[a:a + t] = x.to('q8_0').blocks if self.dtype == 'q8_0' else x.data
     self.end += t
     lo = max(0, a - self.window + 1) if self.window else 0
-    return [self.seen(held[lo:a + t], k.tags) for held in (self.k, self.v)]
+    return [self.seen(held[lo:a + t], x.tags) for held, x in zip((self.k, self.v), new)]
 
 # %% ../../nbs/44_decoder.ipynb #3326886e
 def put(self, k, v):
@@ -575,6 +585,14 @@ def seen(self, a, tags): return BlockTensor(a, 'q8_0', tags) if self.dtype == 'q
 
 LayerCache.add, LayerCache.put, LayerCache.seen = add, put, seen
 
+# %% ../../nbs/44_decoder.ipynb #393e6624
+def layer_cache(c, i, dtype, capacity):
+    "The cache of layer i: of keys and values, or of the rows that a short convolution sums."
+    conv = i in c.convs
+    heads, d, w = (1, c.width, c.taps) if conv else (c.kv_heads, c.d, c.windows[i])
+    room = min(capacity, w + SPARE) if w else capacity
+    return LayerCache(heads, d, w, 'f32' if conv else dtype, room, both=not conv)
+
 # %% ../../nbs/44_decoder.ipynb #93294fd4
 class Cache:
     "What a decoder has read: its words, and the keys and values of each layer."
@@ -583,8 +601,7 @@ class Cache:
         one_of('dtype', KINDS).ask(dict(dtype=dtype))
         check_cache(c, capacity, dtype)
         self.capacity, self.dtype, self.ids, self.far = capacity or c.context, dtype, [], None
-        room = lambda w: min(capacity or 0, w + SPARE if w else capacity or 0)
-        self.layers = [LayerCache(c.kv_heads, c.d, w, dtype, room(w)) for w in c.windows]
+        self.layers = [layer_cache(c, i, dtype, capacity or 0) for i in range(c.layers)]
 
     nbytes = property(lambda self: sum(l.nbytes for l in self.layers), doc='Memory in bytes.')
     def __len__(self): return len(self.ids)

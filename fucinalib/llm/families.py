@@ -5,13 +5,14 @@
 # %% auto #0
 __all__ = ['IDLE', 'ROPES', 'ACTS', 'PLAIN', 'FAMILIES', 'ALIASES', 'METADATA', 'ROPE_TENSORS', 'ROPE_KEPT',
            'GGUF_IDLE', 'HABITS', 'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'MIXTRAL', 'EXPERTS',
-           'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED', 'APART', 'PREFIXES', 'IGNORED',
-           'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds', 'rope_plain', 'rope_llama3',
-           'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of', 'rope_params', 'same_rope', 'sliding',
-           'windows_of', 'biases', 'llama', 'mistral', 'switched', 'smollm3', 'qwen2', 'qwen3', 'gpt2', 'refuse_on',
-           'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox', 'experts_in', 'without_experts',
-           'mixtral', 'qwen2moe', 'qwen3moe', 'gptoss', 'family_called', 'sizes_in', 'act_of', 'read_config',
-           'rope_in_metadata', 'as_config', 'scalar_of', 'tensor_names', 'row_order']
+           'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED', 'APART', 'PREFIXES',
+           'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds', 'rope_plain',
+           'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of', 'rope_params',
+           'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral', 'switched', 'smollm3', 'qwen2',
+           'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox',
+           'experts_in', 'without_experts', 'mixtral', 'qwen2moe', 'qwen3moe', 'gptoss', 'lfm2', 'adjusted',
+           'family_called', 'sizes_in', 'act_of', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of',
+           'tensor_names', 'row_order']
 
 # %% ../../nbs/44a_families.ipynb #f01bfd2f
 import math
@@ -251,6 +252,22 @@ def gptoss(c, n, d):
     return experts_in(c, 'intermediate_size') | dict(ropes=same_rope(c, d, n, 150000.), windows=windows,
                                                      biases=biases, sinks=True, act='swiglu_oai')
 
+# %% ../../nbs/44a_families.ipynb #75ac8cc6
+def lfm2(c, n, d):
+    refuse_on(c, 'conv_bias')
+    told, whole = c('layer_types'), c('full_attn_idxs', range(n))
+    convs = tuple([i for i in range(n) if (told[i] == 'conv' if told else i not in whole)])
+    ropes = [None if i in convs else r for i, r in enumerate(same_rope(c, d, n, 1e6))]
+    own = dict(convs=convs, taps=c('conv_L_cache', 3), ropes=tuple(ropes), qk_norm='head')
+    return own | adjusted(c)
+
+def adjusted(c):
+    "The width inside the feed-forward: two thirds of what is told, times a factor, in whole multiples."
+    inside, each = c('block_ff_dim intermediate_size'), c('block_multiple_of', 256)
+    factor = c('block_ffn_dim_multiplier', 1.)
+    if not c('block_auto_adjust_ff_dim', True): return dict(hidden=inside)
+    return dict(hidden=-(-int(factor * (2 * inside // 3)) // each) * each)
+
 # %% ../../nbs/44a_families.ipynb #26dcdf9e
 ACTS = dict(silu='swiglu', swish='swiglu', gelu_pytorch_tanh='geglu')      # with a gate
 PLAIN = dict(gelu='gelu', gelu_new='gelu_tanh', gelu_pytorch_tanh='gelu_tanh', gelu_fast='gelu_tanh')
@@ -263,7 +280,8 @@ FAMILIES = dict(llama=(llama, False, 'silu', 1e-6), mistral=(mistral, False, 'si
                 gemma3=(gemma3, True, 'gelu_pytorch_tanh', 1e-6), olmo2=(olmo2, False, 'silu', 1e-5),
                 granite=(granite, False, 'silu', 1e-6), gptneox=(gptneox, False, 'gelu', 1e-5),
                 mixtral=(mixtral, False, 'silu', 1e-5), qwen2moe=(qwen2moe, False, 'silu', 1e-6),
-                qwen3moe=(qwen3moe, False, 'silu', 1e-6), gptoss=(gptoss, False, 'silu', 1e-5))
+                qwen3moe=(qwen3moe, False, 'silu', 1e-6), gptoss=(gptoss, False, 'silu', 1e-5),
+                lfm2=(lfm2, True, 'silu', 1e-5))
 # as files call them
 ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2moe',
            'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss'}
@@ -308,9 +326,9 @@ def read_config(values,     # the dict of a config.json
     sizes = sizes_in(c)
     own = twists(c, sizes['layers'], sizes['d'])
     own['biases'] = ' '.join(own.get('biases', '').split())
-    eps = c('rms_norm_eps layer_norm_epsilon layer_norm_eps', eps)
+    eps = c('rms_norm_eps layer_norm_epsilon layer_norm_eps norm_eps', eps)
     own = dict(act=act_of(c, family, act)) | own
-    made = Config(family, **sizes, **own, eps=eps, tied=c('tie_word_embeddings', tied))
+    made = Config(family, **sizes | own, eps=eps, tied=c('tie_embedding tie_word_embeddings', tied))
     refuse_unread(c, ignore)
     return made
 
@@ -400,9 +418,15 @@ def _gemma3_habit(f, d, m, t):
 def _gptoss_habit(f, d, m, t):
     return dict(rope_parameters=f['rope_parameters'] | dict(truncate=False))
 
+def _lfm2_habit(f, d, m, t):
+    heads = np.atleast_1d(f['num_key_value_heads'])      # for each layer, 0 where none looks
+    kinds = ['full_attention' if n else 'conv' for n in heads.tolist()]
+    found = dict(num_key_value_heads=int(heads.max()), layer_types=kinds)
+    return found | dict(conv_L_cache=m('shortconv.l_cache'), block_auto_adjust_ff_dim=False)
+
 HABITS = dict(llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46), gemma3=_gemma3_habit,
               qwen3moe=lambda f, d, m, t: dict(norm_topk_prob=True),
-              gptoss=_gptoss_habit)
+              gptoss=_gptoss_habit, lfm2=_lfm2_habit)
 
 # %% ../../nbs/44a_families.ipynb #4e2721c1
 OUTER = {'embed_tokens': 'embed', 'norm': 'norm', 'lm_head': 'head'}
@@ -421,6 +445,10 @@ MIXTRAL = {'block_sparse_moe.gate': 'router', 'block_sparse_moe.experts.w1': 'ga
 EXPERTS = {f'mlp.experts.{n}_proj': f'{n}s' for n in ('gate', 'up', 'down')} | {
     f'mlp.shared_expert.{n}_proj': n for n in ('gate', 'up', 'down')} | {
     'mlp.gate': 'router', 'mlp.shared_expert_gate': 'share'}
+LFM2 = {f'self_attn.{n}_proj': n for n in 'qkv'} | {
+    'self_attn.out_proj': 'o', 'conv.out_proj': 'o', 'conv.in_proj': 'into', 'conv.conv': 'taps',
+    'self_attn.q_layernorm': 'q_norm', 'self_attn.k_layernorm': 'k_norm', 'operator_norm': 'norm1',
+    'ffn_norm': 'norm2', 'feed_forward.w1': 'gate', 'feed_forward.w3': 'up', 'feed_forward.w2': 'down'}
 NEOX = {'input_layernorm': 'norm1', 'post_attention_layernorm': 'norm2', 'attention.dense': 'o',
         'attention.query_key_value': 'q k v', 'mlp.dense_h_to_4h': 'up', 'mlp.dense_4h_to_h': 'down'}
 
@@ -432,11 +460,13 @@ SAFETENSORS = dict.fromkeys(FAMILIES, (OUTER, 'layers', INNER)) | dict(
     olmo2=(OUTER, 'layers', INNER | BEHIND | QK),
     gpt2=({'wte': 'embed', 'wpe': 'places', 'ln_f': 'norm', 'lm_head': 'head'}, 'h', GPT2),
     gptneox=({'embed_in': 'embed', 'final_layer_norm': 'norm', 'embed_out': 'head'}, 'layers', NEOX),
+    lfm2=({'embed_tokens': 'embed', 'embedding_norm': 'norm', 'lm_head': 'head'}, 'layers', LFM2),
     mixtral=(OUTER, 'layers', INNER | MIXTRAL), qwen2moe=(OUTER, 'layers', INNER | EXPERTS),
     qwen3moe=(OUTER, 'layers', INNER | EXPERTS | QK),
     gptoss=(OUTER, 'layers', INNER | EXPERTS | {'mlp.router': 'router', 'self_attn.sinks': 'sinks'}))
 
-IN_GGUF = {'token_embd': 'embed', 'position_embd': 'places', 'output_norm': 'norm', 'output': 'head'}
+IN_GGUF = {'token_embd': 'embed', 'position_embd': 'places', 'output_norm': 'norm', 'output': 'head',
+           'token_embd_norm': 'norm'}
 GGUF = (IN_GGUF, 'blk', {
     'attn_norm': 'norm1', 'attn_q': 'q', 'attn_k': 'k', 'attn_v': 'v', 'attn_output': 'o',
     'attn_qkv': 'q k v', 'attn_q_norm': 'q_norm', 'attn_k_norm': 'k_norm', 'ffn_norm': 'norm2',
@@ -444,7 +474,8 @@ GGUF = (IN_GGUF, 'blk', {
     'ffn_gate': 'gate', 'ffn_up': 'up', 'ffn_down': 'down', 'post_ffw_norm': 'after2',
     'ffn_gate_inp': 'router', 'ffn_gate_exps': 'gates', 'ffn_up_exps': 'ups', 'ffn_down_exps': 'downs',
     'ffn_gate_shexp': 'gate', 'ffn_up_shexp': 'up', 'ffn_down_shexp': 'down',
-    'ffn_gate_inp_shexp': 'share', 'attn_sinks': 'sinks'})
+    'ffn_gate_inp_shexp': 'share', 'attn_sinks': 'sinks', 'shortconv.in_proj': 'into',
+    'shortconv.out_proj': 'o', 'shortconv.conv': 'taps'})
 
 # %% ../../nbs/44a_families.ipynb #5a3bf327
 HOW = {('safetensors', 'gpt2'): dict.fromkeys('q o up down'.split(), 'columns'),

@@ -22,6 +22,7 @@ def gathered(names,  # name without prefix -> name in the file
     for plain, name in names.items():
         if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
         elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: as_row(get(n))
+        elif plain.endswith('conv.conv.weight'): made[plain] = lambda n=name: as_taps(get(n))
         elif plain.endswith('.sinks'): made[f'{plain}.weight'] = lambda n=name: get(n)
         elif turn := TURNS.fullmatch(plain): made |= in_turns(turn, name, names, get)
         else: made[plain] = lambda n=name: get(n)
@@ -33,6 +34,9 @@ def gathered(names,  # name without prefix -> name in the file
 
 
 def as_row(t): return wrap(t.data.reshape(-1), 'd1') if t.ndim == 2 else t
+
+
+def as_taps(t): return wrap(t.data.reshape(len(t.data), -1), 'd1 d2')
 
 
 def stacked(parts):

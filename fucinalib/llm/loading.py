@@ -67,7 +67,7 @@ def _from_folder(path, ignore, how):
     config, file = read_config(text_part(values), ignore), Safetensors(path)
     names, get = {_plain(n): n for n in file}, file.__getitem__
     if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
-    if config.experts: names, get = gathered(names, get)
+    if config.experts or config.convs: names, get = gathered(names, get)
     tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
@@ -82,6 +82,7 @@ def _from_gguf(path, ignore, how, keep):
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
     if keep and not how.quant: model.source, model.loaded = path, Looked(model)
+    model.release = file.release      # memory of the file that was looked at
     return model
 
 

@@ -165,6 +165,7 @@ class Plain:
             rows = [self.quick(model, int(i), cache) for i in ids]
             return rows[-1] if last else np.stack(rows)
         y = self.norm(model.read(ids, cache, last, partial(self.stream, model)).data)
+        if self.quick and hasattr(model, 'release'): model.release()      # steps do not look into the file
         if last and self.quick: return self.quick.head(model.config, y[0])
         return scaled(model.config, self.head(y)[0])[0 if last else slice(None)]
 
@@ -185,19 +186,24 @@ class Layer:
 
     def __init__(self, block):
         a, f = block.attention, block.feed
-        self.look, self.parallel, self.heads, self.kv, self.d = a, block.parallel, a.heads, a.kv_heads, a.d
-        self.qkv, self.o, self.feed = Maps(a.q, a.k, a.v), Maps(a.o), through(f)
+        self.look, self.parallel, self.feed = a, block.parallel, through(f)
         self.norm1, self.norm2, self.after1, self.after2 = [
             norm_of(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
+        self.scale, self.plus = np.float32(getattr(a, 'scale', 1)), np.float32(block.scale)
+        if not hasattr(a, 'headed'): self.attend = self.looked; return
+        self.heads, self.kv, self.d, self.qkv, self.o = a.heads, a.kv_heads, a.d, Maps(a.q, a.k, a.v), Maps(a.o)
         self.by_head = a.q_norm is not None and a.q_norm.weight.tags == ('d',)
         self.q_norm, self.k_norm = norm_of(a.q_norm), norm_of(a.k_norm)
         self.sinks = None if a.sinks is None else a.sinks.data.reshape(self.kv, -1, 1)
-        self.scale, self.plus = np.float32(a.scale), np.float32(block.scale)
 
     def __call__(self, x, turn, cache):
         first = self.added(x, self.after1(self.attend(self.norm1(x), turn, cache)))
         y = self.norm2(x if self.parallel else first)
         return self.added(first, self.after2(self.feed(y)))
+
+    def looked(self, x, turn, cache):
+        "Rows through what looks back in another way, chapter 43a."
+        return self.look(wrap(x, ('seq', 'embed')), turn, cache).data
 
     def added(self, x, y):
         if self.plus != 1: y = y * self.plus

@@ -164,8 +164,7 @@ def unfit(missing, foreign, wrong):
     e = mismatch(missing, foreign, wrong)
     if 'load_state_dict' not in (e.help or ''): return e
     help = "names={'ours': 'torchs'} says which part is called otherwise"
-    lacking = [*missing, *foreign]
-    if not wrong and all(key.endswith('bias') for key in lacking): help = BIASES
+    if not wrong and all(key.endswith('bias') for key in [*missing, *foreign]): help = BIASES
     return StateMismatch(e.head, help, e.operands)
 
 # %% ../../nbs/34a_foreign_weights.ipynb #2c2f20cf

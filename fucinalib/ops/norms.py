@@ -6,16 +6,18 @@
 __all__ = ['EPS', 'EPS_FIRST', 'rms_norm', 'layer_norm', 'standardize', 'group_norm', 'l2_normalize', 'snake']
 
 # %% ../../nbs/20_norms.ipynb #be84f04f
+from math import prod
 import numpy as np
 from .. import kernels
 from ..arguments import read_rope
 from ..autograd import op
-from ..checks import axis, count, last, like, number, one_of, rank, real, together
+from ..checks import axis, count, last, like, number, one_of, real, together
 from ..checks import vector, whole
-from ..errors import InvalidShape, fault
+from ..errors import InvalidShape
 from .reductions import lanes
 from ..tags import axis_of
 from ..tensor import Tensor
+from ..unfit import read_groups
 
 # %% ../../nbs/20_norms.ipynb #38d1dbb0
 def _as_rows(x, tag):
@@ -125,52 +127,62 @@ def _spread_back(g, y, root, s, count):
     return kernels.deviations_last(g - _row_sums(g) / kind.type(y.shape[1]) - y * slope, none, 1 / s)
 
 # %% ../../nbs/20_norms.ipynb #df92cb5c
-def _over_deviation(v, eps):
-    "Rows less their mean, over their standard deviation, and one over it."
-    m, length = kernels.moments_last(v)
-    r = 1 / np.hypot(length / np.sqrt(v.shape[1]), np.sqrt(np.float64(eps)))
-    return kernels.deviations_last(v, m, r), r
-
-# %% ../../nbs/20_norms.ipynb #c1bb5977
-def _across(g, y):
-    "Rows g less what lies along all ones and along the rows y, whose mean square is 1."
-    n = y.dtype.type(y.shape[1])
-    return g - _row_sums(g) / n - y * (_row_sums(g * y) / n)
+def _of_groups(m, length, groups, n):
+    "Mean and size of each group, from the means and sizes of its channels, which have n values each."
+    m, length = [a.reshape(len(a), groups, -1) for a in (m, length)]
+    first = m[..., :1]
+    mean = first + (m - first).mean(-1, keepdims=True)
+    every = np.concatenate([length, (m - mean) * np.sqrt(n)], -1)
+    return mean, np.hypot.reduce(every, -1, keepdims=True)
 
 # %% ../../nbs/20_norms.ipynb #5aad26f2
-@op('norms', needs=[real('x'), rank('x', 2, 'time channel', hint='a batch goes through one by one'),
-    last('tag', 'x', ranks=(2,)), whole('groups', least=1), EPS_FIRST,
+def _as_places(x, tag, over):
+    "What lays an array like x as (outer, places, channels), and the way back."
+    places, end = [x.tags.index(t) for t in over], [x.tags.index(tag)]
+    order = [i for i in range(x.ndim) if i not in places + end] + places + end
+    sizes = [x.shape[i] for i in order]
+    n, back = prod([x.shape[i] for i in places]), np.argsort(order)
+    def laid(a): return np.ascontiguousarray(a.transpose(order)).reshape(-1, n, sizes[-1])
+    return laid, lambda y: y.reshape(sizes).transpose(back)
+
+# %% ../../nbs/20_norms.ipynb #964a9a1f
+def _group_rules(laid, back, v, m, r, w, groups, n):
+    "The gradients for x, weight and bias."
+    def shared(a):
+        of = (a * w).reshape(len(a), groups, -1)
+        return np.broadcast_to(of.sum(-1, keepdims=True), of.shape).reshape(a.shape) * (-r / n)
+    def rules(g):
+        g = laid(g)
+        flat, along = kernels.group_sums(g, v, m, r)
+        gx = kernels.group_slopes(g, v, m, r, r * w, shared(along), shared(flat))
+        return back(gx), along.sum(0).astype(w.dtype), flat.sum(0).astype(w.dtype)
+    return rules
+
+# %% ../../nbs/20_norms.ipynb #469141cd
+@op('norms', needs=[real('x'), axis('tag', of='x'), whole('groups', least=1), EPS_FIRST,
     vector('weight bias', 'tag', of='x')])
-def group_norm(x:Tensor,            # two axes, channels last
-               tag,                 # the last axis: channels
+def group_norm(x:Tensor,            # two axes, channels last; with `over` any
+               tag,                 # channels
                groups,              # how many groups the channels form
                eps=1e-5,            # added to the variance
                weight:Tensor=None,  # one factor per channel
                bias:Tensor=None,    # one offset per channel
+               over=None,           # axes that belong together, 'h w'; None: time, the first of two
               )->Tensor:
-    """Each group of channels less its mean over its standard deviation, over all of time.
+    """Each group of channels less its mean over its standard deviation, over all of time or `over`.
 
-    Unlike torch, there is no batch axis."""
-    t, c = x.shape
-    if c % groups:
-        raise fault(InvalidShape, f'of {c} channels in {groups} groups', help=f'groups that divide {c}')
-    v, back = _as_groups(x.data, groups)
-    y, r = _over_deviation(v, eps)
-    h, w = back(y), None if weight is None else weight.data
-    def for_x(g):
-        gh = _as_groups(g if w is None else g * w, groups)[0]
-        d = _across(gh, _as_groups(h, groups)[0])
-        return back(kernels.deviations_last(d, np.zeros(groups), r))
-    y = h if w is None else h * w
-    rules = for_x, lambda g: kernels.column_sum(g * h), kernels.column_sum
-    return y if bias is None else y + bias.data, x.tags, rules
-
-# %% ../../nbs/20_norms.ipynb #964a9a1f
-def _as_groups(a, groups):
-    "An array (time, channel) as one row per group, and the way back."
-    t, c = a.shape
-    rows = np.ascontiguousarray(a.reshape(t, groups, -1).swapaxes(0, 1)).reshape(groups, -1)
-    return rows, lambda b: b.reshape(groups, t, -1).swapaxes(0, 1).reshape(t, c)
+    Unlike torch, no axis is a batch unless `over` leaves it out."""
+    tag, over = read_groups(x, tag, groups, over)
+    (laid, back), c = _as_places(x, tag, over), x.size(tag)
+    v, kind = laid(x.data), x.data.dtype
+    w = np.ones(c, kind) if weight is None else weight.data
+    b = np.zeros(c, kind) if bias is None else bias.data
+    m, size = _of_groups(*kernels.moments_mid(v), groups, v.shape[1])
+    n = v.shape[1] * c // groups
+    r = 1 / np.hypot(size / np.sqrt(n), np.sqrt(np.float64(eps)))
+    m, r = [np.repeat(a, c // groups, -1).reshape(-1, c) for a in (m, r)]
+    rules = _group_rules(laid, back, v, m, r, w, groups, n)
+    return back(kernels.group_affine(v, m, r, w, b)), x.tags, rules
 
 # %% ../../nbs/20_norms.ipynb #a1c9be1f
 @op('norms', needs=[real('x'), axis('tag', of='x'), EPS])

@@ -24,8 +24,7 @@ from ..tensor import Tensor, patch, wrap
 def same(g): return g
 
 def pair(x, other, names=('x', 'other')):
-    """Both arrays lined up by name, the tags of the result, and for each operand the function
-    that folds a gradient back to it."""
+    "Both arrays lined up by name, the tags of the result, and what folds a gradient back to each."
     if not isinstance(other, Tensor): return x.data, as_number(other, x), x.tags, same, None
     a, b = x.data, other.data
     if a.dtype is not F32 or b.dtype is not F32: _check_types(x, other, names)

@@ -41,10 +41,9 @@ def from_letters(token):
 class Merges:
     "Which pairs of ids become one, and which of them first."
     def __init__(self, merges, by_id=False):
-        rows = np.fromiter(chain.from_iterable(merges), 'i8').reshape(-1, 3)
-        a, b, becomes = rows.T
+        a, b, becomes = np.fromiter(chain.from_iterable(merges), 'i8').reshape(-1, 3).T
         self.pairs, at = np.unique((a << 32 | b)[::-1], return_index=True)
-        at = len(rows) - 1 - at                 # of a pair that stands twice the later one
+        at = len(a) - 1 - at                 # of a pair that stands twice the later one
         self.rank, self.becomes = becomes[at] if by_id else at, becomes[at]
         self.table = merge_table(a[at], b[at], self.rank << 32 | self.becomes)
 

@@ -48,9 +48,8 @@ def rows_in(batch):
 def read_outcome(outcome, batch):
     "(loss, what it counts, {figure: (value, what it counts)}) of what a step returned."
     given = dict(outcome) if isinstance(outcome, dict) else {'loss': outcome}
-    count = given.pop('count', None)
+    count, loss = given.pop('count', None), given.pop('loss', None)
     count = rows_in(batch) if count is None else _number(count)
-    loss = given.pop('loss', None)
     pairs = {n: v if isinstance(v, tuple) else (v, count) for n, v in given.items()}
     return loss, count, {n: (_number(v), _number(c)) for n, (v, c) in pairs.items()}
 

@@ -43,8 +43,7 @@ def Dense(makes,            # the axis that is made, with its size: 'hidden=64'
     unfit.check_made('Dense', makes)
     def make(sizes, seed):
         return _then(nn.Linear(_axis_of('Dense', sizes), makes, bias, seed=seed), activation)
-    plan = Planned('Dense', makes, make)
-    return plan
+    return Planned('Dense', makes, make)
 
 # %% ../../nbs/33b_sequential.ipynb #8d226abf
 def _activation(given):
