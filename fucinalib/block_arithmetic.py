@@ -87,8 +87,6 @@ def _write_q4_0(x): d, q = _symmetric(x, 8); return store(d), put_codes(q, 4, 16
 def _write_q5_0(x):
     d, q = _symmetric(x, 16)
     return store(d), put_codes(q >> 4, 1), put_codes(q & 15, 4, 16)
-
-# %% ../nbs/24b_block_arithmetic.ipynb #51a0fee6
 @writer(q4_1)
 def _write_q4_1(x): d, m, q = _affine(x, 15); return store(d), store(m), put_codes(q, 4, 16)
 @writer(q5_1)

@@ -211,7 +211,6 @@ def q6_k(ql, qh, scales, d):
     scales: one signed byte for each 16. d: their unit, f16. w = d s (q - 32)"""
     return halves(d) * signed(scales), (codes(ql, 4, 64) | codes(qh, 2, 32) << 4) - 32
 
-# %% ../nbs/24a_formats.ipynb #108bd382
 @block_format(256, d=4, qs=256, bsums=32, activation=None)
 def q8_k(d, qs, bsums):
     """d: scale, f32. qs: signed codes. bsums: sum of each 16 codes, 16-bit.
@@ -231,7 +230,6 @@ def tq1_0(qs, qh, d):
     groups = (qs[:, :32], 5), (qs[:, 32:], 5), (qh, 4)
     return halves(d), np.concatenate([read_trits(b, n) for b, n in groups], 1)
 
-# %% ../nbs/24a_formats.ipynb #c6040580
 @block_format(256, qs=64, d=2, activation='q8_k')
 def tq2_0(qs, d):
     "qs: 2-bit codes in runs of 32. d: scale, f16. w = d (q - 1)"
@@ -327,7 +325,6 @@ def iq3_xxs(d, qs, gas):
     w = _words(gas, '<u4')
     return halves(d) * _scale_in(w) * np.float32(.5), _look_up('iq3_xxs', qs, _signs_in(w))
 
-# %% ../nbs/24a_formats.ipynb #9a6ac803
 @block_format(256, d=2, qs=64, qh=8, signs=32, scales=4, activation='q8_k')
 def iq3_s(d, qs, qh, signs, scales):
     """d: unit, f16. qs, qh: 8 low bits and a ninth of an index for each 4. signs: a bit each.

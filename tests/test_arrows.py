@@ -24,7 +24,9 @@ PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', '
          'files.described': '42b',
          'llm.quick': '43a', 'llm.step': '43b', 'llm.store': '43c', 'llm.gathered': '44a', 'llm.loading': '44b',
          'llm.chat': '45a',
-         'serve.speech': '53b', 'serve.answers': '53c', 'serve.asked': '53d', 'serve.http': '53e'}
+         'serve.patterns': '53_t', 'serve.unfit': '53_u', 'serve.combined': '53_v',
+         'serve.tools': '53b', 'serve.speech': '53c', 'serve.answers': '53d', 'serve.asked': '53e',
+         'serve.http': '53f'}
 DISPLAY = {'__init__', '__main__'}      # they hand on and may import anything
 
 

@@ -44,7 +44,6 @@ def _pieces(k, v, kind):
     else:
         for j in range(0, k.shape[-3], PIECE): yield j, _widened(k, j, kind), _widened(v, j, kind)
 
-# %% ../../nbs/22_attention.ipynb #76ccffeb
 def _batched(a): return a.reshape(-1, *a.shape[-3:])
 
 def _widened(t, j, kind):
@@ -103,7 +102,6 @@ def _looked(x, k, v, rows, *how):
     if rows is None: return _look(x, parts, *how)
     return look_at_ranges(_look, x, parts, rows, *how)
 
-# %% ../../nbs/22_attention.ipynb #0fdf2e24
 def _looked_back(x, k, v, rows, *how):
     "Gradients of that for q, k and v."
     parts = _pieces(k, v, x.dtype)
@@ -240,7 +238,6 @@ def _unit_rows(a):
     factor = 1 / np.maximum(kernels.length_last(rows), 1e-12)
     return kernels.deviations_last(rows, np.zeros(len(rows)), factor).reshape(a.shape)
 
-# %% ../../nbs/22_attention.ipynb #152b9ea8
 _kda_axes = [rank('q k v g_raw', 3, 'seq head k'), rank('beta_raw', 2, 'seq head'),
              leading('k g_raw', 'q', 3), leading('v beta_raw', 'q', 2)]
 

@@ -191,7 +191,6 @@ def _outer_axis(q, tag):
     if i < q.ndim - 1: return i
     raise in_blocks(q, tag)
 
-# %% ../../nbs/25a_blocks.ipynb #ab65c06d
 def _view(q, blocks, tags):
     "Blocks of the same format, memory shared."
     t = BlockTensor.__new__(BlockTensor)
@@ -259,7 +258,6 @@ def _shared_axis(q, x):
     help = f'say which to sum over: x.dot(q, {q.tags[-1]!r})'
     raise fault(TagError, '@ sums over the one axis both have', x=x, w=q, help=help)
 
-# %% ../../nbs/25a_blocks.ipynb #587b73d9
 def _wrong_side(q, x):
     help = f'x @ q, or x.dot(q, {q.tags[-1]!r})'
     raise fault(TagError, 'blocks stand on the right of @', q=q, x=x, help=help)

@@ -37,7 +37,6 @@ def _strip(geometry, top, end):
     (kh, kw, sh, sw, ph, pw, dh, dw, _, ow) = geometry
     return kh, kw, sh, sw, ph - top * sh, pw, dh, dw, end - top, ow
 
-# %% ../../nbs/23a_convolution.ipynb #05d8bf18
 def _windows_in(piece, x, c, geometry):
     "The windows of a piece as rows of a matrix."
     n, m, top, end = piece

@@ -274,7 +274,6 @@ def _selection(x, mask):
     if not m.flags.c_contiguous: return np.array(m != 0, order='K').view('u1')
     return (m if m.dtype.kind == 'b' else m != 0).view('u1')
 
-# %% ../../nbs/13_reductions.ipynb #b3573819
 def _fill(y, none, empty):
     "y with `empty`, a number of its type, where nothing was selected."
     if empty is None: return y

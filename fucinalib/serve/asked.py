@@ -1,15 +1,15 @@
 """What a request in OpenAI's protocol asks for: its fields checked, its prompts as ids, its jobs ready to wait.
 
 A field that is not known is refused, as there; what changes nothing here is taken and not read."""
-import math, re, secrets, time
+import json, math, re, secrets, time
 from ..errors import FucinaError, brief, did_you_mean, fault
 from ..llm.chat import Chat, encode_marked
 from ..llm.generation import generate, ids_of
 from .answers import Choice
 from .scheduler import Job
-from .speech import Speech
+from .speech import THINK, Speech
 
-__all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts']
+__all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts', 'value_of']
 
 MOST = 512      # tokens of an answer, where the request says nothing
 
@@ -26,6 +26,16 @@ def refuse(head, param=None, help=None, status=400, code=None):
     return e
 
 
+def value_of(data):
+    "What a JSON text says. ValueError where it is none: NaN, too deep, half a surrogate pair, which is no letter."
+    def constant(name): raise ValueError(f'{name} is no JSON')
+    try:
+        found = json.loads(data, parse_constant=constant)
+        json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as e: raise ValueError(str(e)) from None
+    return found
+
+
 # ---- fields
 NUMBER, WHOLE = (int, float), int
 # name -> kind, least, most
@@ -36,13 +46,14 @@ COMMON = dict(
     top_k=(WHOLE, 0), min_p=(NUMBER, 0, 1), repetition_penalty=(NUMBER, .01, 100))
 CHAT = COMMON | dict(
     messages=(list,), max_completion_tokens=(WHOLE, 1), logprobs=(bool,), top_logprobs=(WHOLE, 0, 20),
-    chat_template_kwargs=(dict,))
+    chat_template_kwargs=(dict,), tools=(list,), tool_choice=((str, dict),), parallel_tool_calls=(bool,),
+    response_format=(dict,))
 COMPLETION = COMMON | dict(prompt=((str, list),), logprobs=(WHOLE, 0, 5), echo=(bool,), best_of=(WHOLE, 1, 16))
 EMBEDDING = dict(model=(str,), input=((str, list),), encoding_format=(str,), dimensions=(WHOLE, 1))
 IDLE = set('user metadata store service_tier safety_identifier prompt_cache_key prompt_cache_retention verbosity '
            'reasoning_effort'.split())
 WORDS = {str: 'a string', bool: 'true or false', int: 'a whole number', list: 'a list', dict: 'an object',
-         NUMBER: 'a number', (str, list): 'a string or a list'}
+         NUMBER: 'a number', (str, list): 'a string or a list', (str, dict): 'a string or an object'}
 
 
 def checked(body, rules):
@@ -115,7 +126,20 @@ def message_of(m, place):
     if not isinstance(role, str) or role not in ROLES:
         raise refuse(f'{place} has the role {brief(role)}', f'{place}.role', did_you_mean(str(role), ROLES))
     if 'content' not in m and not m.get('tool_calls'): raise refuse(f'{place} has no content', f'{place}.content')
-    return m | dict(role=ROLES[role], content=text_of(m.get('content', ''), f'{place}.content'))
+    found = m | dict(role=ROLES[role], content=text_of(m.get('content', ''), f'{place}.content'))
+    calls = m.get('tool_calls', [])
+    if not isinstance(calls, list): raise refuse(f'{place} holds no list of calls', f'{place}.tool_calls')
+    return found | (dict(tool_calls=[call_of(c, f'{place}.tool_calls') for c in calls]) if calls else {})
+
+
+def call_of(call, place):
+    "A call that was made before, with its arguments as templates want them: an object."
+    of = call.get('function') if isinstance(call, dict) else None
+    if not isinstance(of, dict) or not isinstance(of.get('name'), str): raise refuse(f'{place} holds no call', place)
+    given = of.get('arguments', '')
+    try: given = value_of(given or '{}') if isinstance(given, str) else given
+    except ValueError: raise refuse(f'{place} has arguments that are no JSON', place) from None
+    return dict(id=call.get('id', ''), type='function', function=dict(name=of['name'], arguments=given))
 
 
 def text_of(content, place):
@@ -148,6 +172,8 @@ class Asked:
         "One more answer."
         job = Job(generate(serving.model, check_room(ids, serving), **made), None, owner=self)
         self.jobs.append(job)
+        job.guide = more['guide'](job.made.ends) if more.get('guide') else None
+        if more.get('shown'): job.made.tokenizer = Shown(serving.tokenizer)
         spoken = more['speech']() if 'speech' in more else Speech('answer')
         self.choices.append(Choice(i, job, serving.tokenizer, spoken, more.get('top')))
 
@@ -169,6 +195,12 @@ def check_room(ids, serving):
     return ids
 
 
+class Shown:
+    "A tokenizer whose stream shows control tokens: some families write marks of calls and thoughts with them."
+    def __init__(self, tokenizer): self.tokenizer = tokenizer
+    def stream(self): return self.tokenizer.stream(special=True)
+
+
 def read_chat(serving, body):
     "A request of /v1/chat/completions."
     given = checked(body, CHAT)
@@ -177,11 +209,59 @@ def read_chat(serving, body):
         raise refuse('top_logprobs without logprobs', 'top_logprobs', 'logprobs: true')
     think = given.get('chat_template_kwargs', {}).get('enable_thinking', serving.think)
     system, rest = (messages[0]['content'], messages[1:]) if messages[0]['role'] == 'system' else (None, messages)
-    chat = Chat(serving.model, system, think, serving.template)
+    tools, dialect, must = tools_of(given, serving)
+    chat = Chat(serving.model, system, think, serving.template, [*tools.values()] or None)
     text, mark = chat.render(rest)
+    opened = text.rstrip().endswith(THINK[0])
+    if must and dialect.open and not opened: text += dialect.open + '\n'
+    schemas = {name: tool['function'].get('parameters') or {} for name, tool in tools.items()}
+    form = call_form(schemas, must) if must else form_of(given)
+    state = 'opened' if opened else 'begin' if not must else 'answer'
+    marks = {*THINK, *(dialect[:2] if dialect else ())}
     return Asked(serving, given, [encode_marked(serving.tokenizer, text, mark)], 'chat', ends=chat.ends,
-                 top=top if given.get('logprobs') else None,
-                 speech=lambda: Speech('opened' if text.rstrip().endswith('<think>') else 'begin'))
+                 top=top if given.get('logprobs') else None, guide=form and serving.guides(form, THINK[1] * opened),
+                 shown=not marks.isdisjoint(t for t, i in serving.tokenizer.special.items() if i in serving.control),
+                 speech=lambda: Speech(state, dialect, schemas, bool(must)))
+
+
+# ---- tools and forms
+def tools_of(given, serving):
+    "(tools by name, how calls are written, the names of which one must be called)"
+    tools, choice = {}, given.get('tool_choice', 'auto')
+    for i, tool in enumerate(given.get('tools', [])):
+        of = tool.get('function') if isinstance(tool, dict) else None
+        if not isinstance(of, dict) or not isinstance(of.get('name'), str) or not of['name']:
+            raise refuse(f'tools[{i}] is no function', f'tools[{i}]', '{"type": "function", "function": {"name": "f"}}')
+        tools[of['name']] = dict(type='function', function=of)
+    named = choice.get('function', {}).get('name') if isinstance(choice, dict) else None
+    if isinstance(choice, str) and choice not in ('none', 'auto', 'required') or isinstance(choice, dict) and not named:
+        raise refuse(f'tool_choice is {brief(choice)}', 'tool_choice', 'none, auto, required, or a function')
+    if named and named not in tools or choice == 'required' and not tools:
+        raise refuse(f'tool_choice wants {brief(named or "a tool")}, which is not among tools', 'tool_choice')
+    if not tools or choice == 'none': return {}, None, []
+    if serving.dialect is None:
+        raise refuse("this model's chat template has no way to call tools", 'tools', 'a model that was trained for it')
+    return tools, serving.dialect, [named] if named else [*tools] if choice == 'required' else []
+
+
+def form_of(given):
+    "The schema that an answer must fit, None if there is none."
+    wanted = given.get('response_format', {})
+    kind = wanted.get('type', 'text')
+    if kind == 'text': return None
+    if kind == 'json_object': return dict(type='object')
+    said = wanted.get('json_schema')
+    if kind != 'json_schema' or not isinstance(said, dict) or 'schema' not in said:
+        raise refuse(f'response_format is {brief(wanted)}', 'response_format',
+                     '{"type": "json_schema", "json_schema": {"name": "n", "schema": {...}}}')
+    return said['schema']
+
+
+def call_form(schemas, names):
+    "The schema of one call of some tools."
+    one = lambda name: dict(type='object', required=['name', 'arguments'], additionalProperties=False,
+                            properties=dict(name=dict(const=name), arguments=dict(type='object') | schemas[name]))
+    return dict(anyOf=[one(name) for name in names])
 
 
 def read_completion(serving, body):

@@ -17,14 +17,17 @@ from starlette.routing import Route
 from ..errors import FucinaError, OptionError, brief, fault
 from ..llm.templates import Template
 from .answers import chunk, error_of, listed_models, prompt_text, whole_chat, whole_text
-from .asked import MOST, read_chat, read_completion, read_texts, refuse
+from .asked import MOST, read_chat, read_completion, read_texts, refuse, value_of
 from .scheduler import QueueFull, Scheduler
+from .schemas import Guide, Schema, TokenTree
+from .tools import dialect_of
 
 __all__ = ['Serving', 'app_of', 'Server', 'listen']
 
 BODY = 4 << 20      # bytes of a request
 HEADERS = 32 << 10
 PATIENCE = 60       # seconds for a body to come, and for a reader to read
+FORMS = 32          # schemas whose grammars are kept
 GRACE = 5           # seconds that answers may go on when the server is to end
 
 
@@ -43,8 +46,18 @@ class Serving:
         self.model, self.name, self.encoder, self.think, self.most = model, name, encoder, think, most
         self.tokenizer, self.key, self.since = model.tokenizer, key or None, int(time.time())
         self.template = Template.of(model) if getattr(model, 'template', None) else None
-        self.scheduler = Scheduler(model, **bounds)
+        self.dialect = dialect_of(self.template and self.template.source)
+        self.control = getattr(self.tokenizer, 'control', ())
+        self.scheduler, self.vocabulary, self.forms = Scheduler(model, **bounds), None, {}
         self.preparing = asyncio.Semaphore(1)      # tokenizers and templates: one request at a time, off the loop
+
+    def guides(self, form, after):
+        "A function that makes guides for a schema; the grammars of the last ones are kept, with their masks."
+        if self.vocabulary is None: self.vocabulary = TokenTree(self.tokenizer)
+        key = json.dumps(form)
+        self.forms[key] = made = self.forms.pop(key, None) or Schema(form)
+        if len(self.forms) > FORMS: del self.forms[next(iter(self.forms))]
+        return lambda ends: Guide(made.grammar, made.rule, self.vocabulary, ends, after)
 
     @property
     def names(self): return [self.name] + [f'{self.name}-embeddings'] * (self.encoder is not None)
@@ -102,12 +115,8 @@ async def read_body(request):
                 if len(data) > BODY: raise too_long()
     except TimeoutError: raise refuse('the body did not come', status=408) from None
     except ClientDisconnect: raise refuse('the body broke off') from None
-    def constant(name): raise ValueError(f'{name} is no JSON')
-    try:
-        found = json.loads(data, parse_constant=constant)
-        if b'\\u' in data: json.dumps(found, ensure_ascii=False).encode()      # half a surrogate pair is no letter
-        return found
-    except (ValueError, RecursionError) as e:
+    try: return value_of(data)
+    except ValueError as e:
         raise refuse(f'the body is no JSON: {e}', help='{"model": "..."}') from None
 
 
