@@ -51,7 +51,8 @@ def flags(wheel=False):
     "What Pythran hands to the compiler; a wheel must also run on the neighbour's processor"
     march = os.environ.get('FUCINALIB_MARCH') or ('native' if not wheel else 'x86-64-v3' if X86 else '')
     arch = [f'-march={march}' if X86 else f'-mcpu={march}'] if march else []
-    return ['-O3', '-fno-trapping-math', *arch, '-fopenmp', '-DUSE_XSIMD', '--config', 'compiler.blas=none']
+    # -g0: Python's own flags ask for -g, which takes a sixth of the time and is thrown away
+    return ['-O3', '-g0', '-fno-trapping-math', *arch, '-fopenmp', '-DUSE_XSIMD', '--config', 'compiler.blas=none']
 
 
 def own_flags(src):

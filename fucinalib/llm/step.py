@@ -18,7 +18,7 @@ from .quick import quick, table_rows, scaled
 
 __all__ = ['Plain', 'stepping', 'ONE_BY_ONE']
 
-ONE_BY_ONE = 16     # words that a Quick reads sooner than weights are unpacked; and as it would have said them
+ONE_BY_ONE = 8      # words that a Quick reads sooner than weights are unpacked, and as it would have said them
 
 
 def stepping(model, cache):
