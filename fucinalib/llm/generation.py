@@ -7,8 +7,8 @@ guesses ahead for a large one, and a given text can be weighed."""
 __all__ = ['ENDS', 'FIRST', 'FILLED', 'PART', 'Context', 'feed', 'cut', 'common', 'read', 'Stops', 'open_end', 'Step',
            'logprobs', 'one_by_one', 'Generation', 'speaking', 'walk', 'ready', 'note', 'likeliest', 'speed',
            'ids_of', 'ending_ids', 'room_of', 'generate', 'share_at', 'decide', 'guesses', 'copy', 'with_draft',
-           'judged', 'rewind', 'check_same', 'filled_up', 'token_logprobs', 'score_window', 'perplexity', 'Score',
-           'score', 'behind', 'Beam', 'longer', 'rows_of_texts', 'beam_search', 'worth', 'enough', 'best_of',
+           'judged', 'rewind', 'follow', 'check_same', 'filled_up', 'token_logprobs', 'score_window', 'perplexity',
+           'Score', 'score', 'behind', 'Beam', 'longer', 'rows_of_texts', 'beam_search', 'worth', 'enough', 'best_of',
            'text_behind']
 
 # %% ../../nbs/45_generation.ipynb #d75b6b60
@@ -307,11 +307,10 @@ def with_draft(target, made, model, propose):
     while True:
         rows = () if target.owner is made else (target.read(text),)
         target.owner = made
-        n = min(propose, made.most - len(made.ids) - 1, ONE_BY_ONE - 1)
+        n = min(propose, made.most - len(made.ids) - 1)
         found, right = guesses(draft, target.size, sampler, text, n, made.ends), 0
         if found and not made.tally[0]: check_same(target, draft)
-        unread = [*(() if rows else text[-1:]), *[x for x, _ in found]]
-        rows = [*rows, *(target.feed(unread) if unread else ())]
+        rows = [*rows, *target.follow([*(() if rows else text[-1:]), *[x for x, _ in found]])]
         for row, (x, q) in zip(rows, [*found, (None, None)]):
             token = judged(sampler, row, len(text), x, q)
             right += token == x
@@ -332,6 +331,14 @@ def rewind(target, draft, text):
     "Cut both caches to the text without its last token."
     for context in target, draft:
         if not context.cut(len(text) - 1): raise cannot_go_back()
+
+# %% ../../nbs/45_generation.ipynb #22574bfe
+def follow(self, ids):
+    "Logits after each of some tokens, few at a time: a decoder reads these as it would say them."
+    parts = range(0, len(ids), ONE_BY_ONE)
+    return [row for i in parts for row in self.feed(ids[i:i + ONE_BY_ONE])]
+
+Context.follow = follow
 
 # %% ../../nbs/45_generation.ipynb #f30d26e0
 FIRST, FILLED = 5, 128      # tokens that may differ: beginnings and ends of texts; rows that fill up
