@@ -100,8 +100,9 @@ class Stops:
 # %% ../../nbs/45_generation.ipynb #0df37517
 def open_end(self, text):
     "How many letters at the end may be the beginning of a stop."
-    longest = [min(len(s) - 1, len(text)) for s in self.stops]
-    return max((n for s, m in zip(self.stops, longest) for n in range(1, m + 1) if text.endswith(s[:n])), default=0)
+    room = len(text) + 1
+    ends = (n for s in self.stops for n in range(1, min(len(s), room)) if text.endswith(s[:n]))
+    return max(ends, default=0)
 
 Stops.open_end = open_end
 
