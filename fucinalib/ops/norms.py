@@ -158,6 +158,19 @@ def _group_rules(laid, back, v, m, r, w, groups, n):
         return back(gx), along.sum(0).astype(w.dtype), flat.sum(0).astype(w.dtype)
     return rules
 
+# %% ../../nbs/20_norms.ipynb #10d33f3f
+def _norm_rows(laid, back, v, w, b, groups, eps, tags):
+    "What group_norm gives where each group is one run of channels."
+    rows, c = v.reshape(-1, v.shape[2] // groups), v.shape[2]
+    ones, zeros = np.ones(rows.shape[1], v.dtype), np.zeros(rows.shape[1], v.dtype)
+    h, m, r = kernels.layer_norm(rows, ones, zeros, np.float64(eps))
+    h, flat = h.reshape(-1, c), lambda g: laid(g).reshape(-1, c)
+    def for_x(g):
+        g = kernels.mul(flat(g), w).reshape(rows.shape)
+        return back(kernels.layer_norm_backward(g, rows, ones, m, r)[0])
+    rules = for_x, lambda g: kernels.column_sum(flat(g) * h), lambda g: kernels.column_sum(flat(g))
+    return back(kernels.add(kernels.mul(h, w), b)), tags, rules
+
 # %% ../../nbs/20_norms.ipynb #469141cd
 @op('norms', needs=[real('x'), axis('tag', of='x'), whole('groups', least=1), EPS_FIRST,
     vector('weight bias', 'tag', of='x')])
@@ -177,6 +190,7 @@ def group_norm(x:Tensor,            # two axes, channels last; with `over` any
     v, kind = laid(x.data), x.data.dtype
     w = np.ones(c, kind) if weight is None else weight.data
     b = np.zeros(c, kind) if bias is None else bias.data
+    if v.shape[1] == 1: return _norm_rows(laid, back, v, w, b, groups, eps, x.tags)
     m, size = _of_groups(*kernels.moments_mid(v), groups, v.shape[1])
     n = v.shape[1] * c // groups
     r = 1 / np.hypot(size / np.sqrt(n), np.sqrt(np.float64(eps)))
