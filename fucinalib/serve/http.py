@@ -115,7 +115,7 @@ async def read_body(request):
                 if len(data) > BODY: raise too_long()
     except TimeoutError: raise refuse('the body did not come', status=408) from None
     except ClientDisconnect: raise refuse('the body broke off') from None
-    try: return value_of(data)
+    try: return value_of(data.decode('utf-8-sig'))
     except ValueError as e:
         raise refuse(f'the body is no JSON: {e}', help='{"model": "..."}') from None
 

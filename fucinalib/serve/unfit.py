@@ -4,7 +4,8 @@ from math import ceil, floor
 from ..errors import FucinaError, brief, did_you_mean, fault
 
 __all__ = ['SchemaError', 'unfit_schema', 'check_keywords', 'check_schema_sizes', 'check_lengths', 'check_values',
-           'bounds_of', 'between_whole', 'endless', 'no_way_on', 'too_large', 'too_many_ways', 'PARTS', 'STACKS', 'SILENT', 'BOUND', 'FAR']
+           'bounds_of', 'between_whole', 'endless', 'no_way_on', 'too_large', 'too_many_ways',
+           'PARTS', 'STACKS', 'SILENT', 'BOUND', 'FAR']
 
 
 class SchemaError(FucinaError, ValueError): "A schema that is wrong, or asks for what no grammar here can promise."
