@@ -339,6 +339,23 @@ def test_only_what_is_missing_is_fetched_again(server):
 
 NEW = DATA[::-1]      # as long as DATA
 
+def test_what_came_before_it_broke_off_is_shown_and_removed(server, package):
+    repo(server, FOLDER)
+    server.plan['/org/small/resolve/abc/model.safetensors'] = [('cut', 400_000)] + [500] * 9
+    server.plan[f'/files/{package.file}'] = [('cut', 2000)] + [500] * 9
+    for name in ('org/small', ''):
+        with pytest.raises(FetchError): hub.find(name)
+    assert not hub.models()
+    one, other = sorted(hub.broken_off(), key=lambda k: k.name)
+    assert (one.name, other.name) == (hub.DEFAULT, 'org/small')
+    assert other.size > 200_000 and other.family == 'unfinished'
+    assert hub.remove('org/small') == other and hub.remove(hub.DEFAULT) == one
+    assert not hub.broken_off() and not [*hub.models_folder().iterdir()]
+    server.plan = {}
+    hub.find('org/small')
+    assert not hub.broken_off() and len(hub.models()) == 1
+
+
 @pytest.mark.parametrize('told', [True, False])
 def test_fetching_again_brings_what_changed_and_no_more(server, told):
     "Weights of the same length are not the same weights."
@@ -571,6 +588,7 @@ def test_no_home_folder(server, monkeypatch):
     monkeypatch.setattr(os.path, 'expanduser', lambda p: p)
     with pytest.raises(FileError, match='no home folder') as e: hub.find('')
     assert 'FUCINALIB_MODELS' in str(e.value) and hub.find_cached('x') is None
+    assert hub.models() == hub.broken_off() == []
 
 
 def test_a_cache_that_cannot_be_written(server, package, tmp_path, monkeypatch):

@@ -210,10 +210,10 @@ def test_going_on_is_bit_for_bit(make, kind, backend):
 @pytest.mark.parametrize('make, said', [
     (lambda w: Muon(w, scale='spektral'), "did you mean 'spectral'"),
     (lambda w: Apollo(w, scale='row'), 'channel tensor'),
-    (lambda w: Apollo(w, rank=0), 'rank = 0'), (lambda w: Apollo(w, gap=0), 'gap = 0'),
-    (lambda w: Apollo(w, rank=1.5), 'rank = 1.5'),
-    (lambda w: Muon(w, rows=.5), 'rows = 0.5'), (lambda w: Muon(w, ns_steps=5), 'ns_steps'),
-    (lambda w: EMA(w, decay=1.5), 'decay = 1.5'), (lambda w: EMA([]), 'no parameters')])
+    (lambda w: Apollo(w, rank=0), 'rank is 0'), (lambda w: Apollo(w, gap=0), 'gap is 0'),
+    (lambda w: Apollo(w, rank=1.5), 'rank is 1.5'),
+    (lambda w: Muon(w, rows=.5), 'rows is 0.5'), (lambda w: Muon(w, ns_steps=5), 'ns_steps'),
+    (lambda w: EMA(w, decay=1.5), 'decay is 1.5'), (lambda w: EMA([]), 'no parameters')])
 def test_refused(make, said):
     with pytest.raises(OptionError) as e: make([leaf(np.ones((2, 2)))])
     assert said in str(e.value) and 'help:' in str(e.value)

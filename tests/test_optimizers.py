@@ -219,9 +219,10 @@ def test_backends_agree():
     (OptionError, lambda: SGD([]), 'no parameters'),
     (OptionError, lambda: SGD([np.zeros(2)]), 'no tensor'),
     (OptionError, lambda: SGD(Tied().parameters), 'brackets'),
-    (OptionError, lambda: SGD([leaf([1.])], lr=-1), 'lr = -1'),
-    (OptionError, lambda: SGD([leaf([1.])], lr=np.nan), 'lr = nan'),
-    (OptionError, lambda: SGD([leaf([1.])], lr='fast'), "lr = 'fast'"),
+    (OptionError, lambda: SGD([leaf([1.])], lr=-1), 'lr is -1'),
+    (OptionError, lambda: SGD([leaf([1.])], lr=np.nan), 'lr is nan'),
+    (OptionError, lambda: SGD([leaf([1.])], lr='fast'), "lr is 'fast'"),
+    (OptionError, lambda: SGD([leaf([1.])], nesterov=1), 'nesterov is 1'),
     (OptionError, lambda: SGD([leaf([1.])], nesterov=True), 'momentum'),
     (OptionError, lambda: SGD([leaf([1.])], momentum=.9, dampening=.1, nesterov=True), 'dampening'),
     (OptionError, lambda: AdamW([leaf([1.])], betas=(.9, 1.)), 'betas'),
@@ -230,7 +231,7 @@ def test_backends_agree():
     (OptionError, lambda: AdamW([leaf([1.])], weigth_decay=.1), "did you mean 'weight_decay'"),
     (OptionError, lambda: AdamW([leaf([1.])], fused=True), 'one kernel'),
     (OptionError, lambda: AdamW([dict(params=[leaf([1.])], lrate=1)]), 'lrate'),
-    (OptionError, lambda: clip_grad_norm([leaf([1.])], -1), 'max_norm = -1'),
+    (OptionError, lambda: clip_grad_norm([leaf([1.])], -1), 'max_norm is -1'),
     (OptionError, lambda: clip_grad_norm([leaf([1.])], 1, nonfinite='ignore'), 'ignore'),
     (OptionError, lambda: Accumulation([leaf([1.])]).finish(), 'nothing'),
 ])
@@ -295,7 +296,7 @@ def test_the_rate_is_read_and_set():
     with pytest.raises(OptionError, match=r'\[0.1, 0.5\]'): opt.lr
     opt.lr = .25
     assert opt.lr == .25 and opt.groups[1]['lr'] == .25
-    with pytest.raises(OptionError, match='lr = -1'): opt.lr = -1
+    with pytest.raises(OptionError, match='lr is -1'): opt.lr = -1
     with pytest.raises(OptionError, match='rl'): opt.groups[0]['rl'] = 1
     assert repr(opt) == ('SGD(lr=0.25, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False): '
                          '2 tensors, 2 numbers')
@@ -373,7 +374,7 @@ def changed_state(**change):
     ({'a.first': None}, "without 'a.first'"), ({'a.second': np.zeros(4, 'f4')}, "another 'a.second'"),
     ({'a.second': np.zeros(3)}, "another 'a.second'"), ({'c.first': np.zeros(3, 'f4')}, "also has 'c.first'"),
     ({'a.steps': -1}, 'a.steps'), ({'a.steps': 'two'}, 'a.steps'), ({'b.group': 1}, 'b.group'),
-    ({'groups.0.lr': -1.}, 'lr = -1'), ({'groups.0.eps': None}, 'groups.0.eps'),
+    ({'groups.0.lr': -1.}, 'lr is -1'), ({'groups.0.eps': None}, 'groups.0.eps'),
     ({'never.first': np.zeros(1, 'f4')}, 'never.first'),
 ])
 def test_a_foreign_state_is_refused_and_nothing_has_changed(change, said):
@@ -427,3 +428,14 @@ def test_attributes_of_others(name, said):
     with pytest.raises(fl.UnknownName) as e: getattr(opt, name)
     assert said in str(e.value)
     assert not hasattr(opt, '__len__') and copy.copy(opt).lr == 1e-3
+
+
+def test_options_of_numpy_and_tensors_become_plain():
+    "What a schedule, a sweep or a tensor gives is a plain number of the right kind, in a state too."
+    opt = SGD([leaf([1.])], lr=np.float32(.5), momentum=fl.Tensor(.25), nesterov=np.bool_(True),
+              weight_decay=np.int64(0))
+    group = opt.groups[0]
+    assert [(type(group[n]), group[n]) for n in ('lr', 'momentum', 'nesterov', 'weight_decay')] == [
+        (float, .5), (float, .25), (bool, True), (float, 0.)]
+    rank = fl.optim.Apollo([leaf([[1., 2.]])], rank=np.int32(3)).groups[0]['rank']
+    assert type(rank) is int and rank == 3

@@ -105,13 +105,13 @@ def test_resumed_it_goes_on_with_the_next_rate(at):
 
 # ---- what is refused
 @pytest.mark.parametrize('call, said', [
-    (lambda: warmup_cosine(-1, 10), 'step = -1'), (lambda: warmup_cosine(0, 10, -1), 'warmup = -1'),
-    (lambda: warmup_cosine(0, 5, 10), 'total = 5'), (lambda: warmup_cosine(0, 0), 'total = 0'),
-    (lambda: linear(0, 'ten'), "total = 'ten'"), (lambda: linear(0, 10, min=2), 'min = 2'),
-    (lambda: warmup_cosine(0, 10, min=-.1), 'min = -0.1'), (lambda: stepwise(0, 0), 'every = 0'),
-    (lambda: exponential(0, 1.5), 'factor = 1.5'), (lambda: exponential(0, True), 'factor = True'),
-    (lambda: Schedule(optimizer(), warmup_cosine, total=5, warmup=9), 'total = 5'),
-    (lambda: Schedule(optimizer(), lambda step: -1), 'lr = -1'),
+    (lambda: warmup_cosine(-1, 10), 'step is -1'), (lambda: warmup_cosine(0, 10, -1), 'warmup is -1'),
+    (lambda: warmup_cosine(0, 5, 10), 'total is 5'), (lambda: warmup_cosine(0, 0), 'total is 0'),
+    (lambda: linear(0, 'ten'), "total is 'ten'"), (lambda: linear(0, 10, min=2), 'min is 2'),
+    (lambda: warmup_cosine(0, 10, min=-.1), 'min is -0.1'), (lambda: stepwise(0, 0), 'every is 0'),
+    (lambda: exponential(0, 1.5), 'factor is 1.5'), (lambda: exponential(0, True), 'factor is True'),
+    (lambda: Schedule(optimizer(), warmup_cosine, total=5, warmup=9), 'total is 5'),
+    (lambda: Schedule(optimizer(), lambda step: -1), 'lr is -1'),
     (lambda: Schedule([fl.param([1.], 'd')], steady), 'optimizer'),
     (lambda: Schedule(optimizer(), .5), 'function'),
     (lambda: Schedule(optimizer(), steady).load_state_dict({}), "'count'"),

@@ -20,11 +20,11 @@ def listed():
     """The models of the cache: size, family, what they can, when they came.
 
     REPACKED is what is kept beside them so that the next start is a second earlier. It is kept for files elsewhere,
-    too; those are listed with their path."""
+    too; those are listed with their path. An unfinished one is gone on with by fucina models pull."""
     from ..llm import hub
     more = {whose: megabytes(sum(k.size for k in files)) for whose, files in hub.repacked().items()}
     rows = [(k.name, megabytes(k.size), more.pop(k.name, '-'), k.family, ' '.join(k.can) or '-',
-             time.strftime('%Y-%m-%d', time.localtime(k.date))) for k in hub.models()]
+             time.strftime('%Y-%m-%d', time.localtime(k.date))) for k in hub.models() + hub.broken_off()]
     rows += [(path, '-', size, '-', '-', '-') for path, size in more.items()]
     if rows: click.echo(say.table(rows, ('name', 'size', 'repacked', 'family', 'can', 'date')))
     elif say.listening(): say.note(f'no models in {hub.models_folder()}; fucina models pull fetches {hub.DEFAULT}')

@@ -3,8 +3,10 @@
 The cache of keys and values keeps what the model has read and said. The next turn's text begins with the same text,
 so only the end of the answer, the new question and the beginning of the next answer are read.
 """
+from types import SimpleNamespace
 from typing import NamedTuple
-from ..errors import OptionError, brief, fault, some
+from ..errors import OptionError, OptionTypeError, brief, fault, some
+from .unfit import check_model
 from .templates import Template, TemplateError, roles_of, special_texts
 
 __all__ = ['Chat', 'Turn', 'ContextFull', 'encode_chat', 'prompt_ids', 'end_tokens']
@@ -126,10 +128,14 @@ class Chat:
                  max_new=None,     # tokens of an answer at most; None: as many as the context holds
                  **options,        # of fl.llm.generate: temperature, top_p, seed, ...
                 ):
+        check_model(model)
+        if not isinstance(system, (str, type(None))):
+            raise fault(OptionTypeError, f'system is a text, not {brief(system)}', help="system='Be brief.'")
         self.model, self.tok, self.system, self.think = model, model.tokenizer, system, bool(think)
         self.template = Template(template, special_texts(self.tok)) if isinstance(template, str) else \
             template or Template.of(model)
         self.tools, self.max_new, self.options = tools, max_new, options
+        self.shown = False      # whether control tokens are in the text: some write marks of calls with them
         self.ends = end_tokens(model, self.template)
         self.clear()
 
@@ -198,6 +204,13 @@ class Chat:
             raise fault(OptionError, f'a turn is a text, not {brief(text)}', "chat.ask('hello')")
         return self._answer([*self.messages, dict(role='user', content=text)], options)
 
+    def reply(self,
+              messages,    # what follows in the conversation: results of tools, say
+              **options,   # of fl.llm.generate, for this answer
+             ):
+        "The answer in pieces, like that of `stream`."
+        return self._answer([*self.messages, *messages], options)
+
     def _answer(self, messages, options):
         from .generation import generate
         plain, ids = self._prompt(messages)
@@ -210,6 +223,7 @@ class Chat:
         options['stop'] = [*_listed(options.get('stop', ())), *self.ends]
         made, before = generate(self.model, ids, max_new=most, context=self.context, **options), len(ids)
         made.goes_on = False
+        if self.shown: made.tokenizer = SimpleNamespace(stream=lambda: self.tok.stream(special=True))
         try:
             for step in made:
                 if step.text: yield step.text

@@ -416,8 +416,24 @@ def of_cache(name):
     "The model of the cache with a name; an error that lists them if there is none."
     path = find_cached(str(name))
     found = [k for k in models() if path in (k.path, k.folder) or path is not None and path.parent == k.folder]
+    found += [k for k in broken_off() if k.name.lower() == str(name).lower()]
     if not found: raise _no_name(name)
     return found[0]
+
+
+def broken_off():
+    "What came of models whose fetching broke off and was not gone on with, as a list of KeptModel."
+    whole, found = {folder for _, folder in folders()}, []
+    try: root = models_folder()
+    except FileError: return []
+    for part in [*root.glob(f'*/*/{COMING}'), *root.glob('*/*.part')]:
+        folder = part.parent
+        if folder in whole or folder in [k.folder for k in found]: continue
+        files = [p for p in folder.rglob('*') if p.is_file()]
+        date = max((p.stat().st_mtime for p in files), default=0)
+        found.append(KeptModel(folder.relative_to(root).as_posix(), folder,
+                               sum(p.stat().st_size for p in files), 'unfinished', date, (), folder))
+    return found
 
 
 def remove(name):

@@ -135,6 +135,10 @@ def _of_groups(m, length, groups, n):
     every = np.concatenate([length, (m - mean) * np.sqrt(n)], -1)
     return mean, np.hypot.reduce(every, -1, keepdims=True)
 
+def _tell_channels(a, n):
+    "What a group has, (outer, groups, 1), for each of its n channels."
+    return np.broadcast_to(a, (*a.shape[:2], n)).reshape(len(a), -1)
+
 # %% ../../nbs/20_norms.ipynb #5aad26f2
 def _as_places(x, tag, over):
     "What lays an array like x as (outer, places, channels), and the way back."
@@ -150,13 +154,26 @@ def _group_rules(laid, back, v, m, r, w, groups, n):
     "The gradients for x, weight and bias."
     def shared(a):
         of = (a * w).reshape(len(a), groups, -1)
-        return np.broadcast_to(of.sum(-1, keepdims=True), of.shape).reshape(a.shape) * (-r / n)
+        return _tell_channels(of.sum(-1, keepdims=True), of.shape[2]) * (-r / n)
     def rules(g):
         g = laid(g)
         flat, along = kernels.group_sums(g, v, m, r)
         gx = kernels.group_slopes(g, v, m, r, r * w, shared(along), shared(flat))
         return back(gx), along.sum(0).astype(w.dtype), flat.sum(0).astype(w.dtype)
     return rules
+
+# %% ../../nbs/20_norms.ipynb #10d33f3f
+def _norm_rows(laid, back, v, w, b, groups, eps, tags):
+    "What group_norm gives where each group is one run of channels."
+    rows, c = v.reshape(-1, v.shape[2] // groups), v.shape[2]
+    ones, zeros = np.ones(rows.shape[1], v.dtype), np.zeros(rows.shape[1], v.dtype)
+    h, m, r = kernels.layer_norm(rows, ones, zeros, np.float64(eps))
+    h, flat = h.reshape(-1, c), lambda g: laid(g).reshape(-1, c)
+    def for_x(g):
+        g = kernels.mul(flat(g), w).reshape(rows.shape)
+        return back(kernels.layer_norm_backward(g, rows, ones, m, r)[0])
+    rules = for_x, lambda g: kernels.column_sum(flat(g) * h), lambda g: kernels.column_sum(flat(g))
+    return back(kernels.add(kernels.mul(h, w), b)), tags, rules
 
 # %% ../../nbs/20_norms.ipynb #469141cd
 @op('norms', needs=[real('x'), axis('tag', of='x'), whole('groups', least=1), EPS_FIRST,
@@ -177,10 +194,11 @@ def group_norm(x:Tensor,            # two axes, channels last; with `over` any
     v, kind = laid(x.data), x.data.dtype
     w = np.ones(c, kind) if weight is None else weight.data
     b = np.zeros(c, kind) if bias is None else bias.data
+    if v.shape[1] == 1: return _norm_rows(laid, back, v, w, b, groups, eps, x.tags)
     m, size = _of_groups(*kernels.moments_mid(v), groups, v.shape[1])
     n = v.shape[1] * c // groups
     r = 1 / np.hypot(size / np.sqrt(n), np.sqrt(np.float64(eps)))
-    m, r = [np.repeat(a, c // groups, -1).reshape(-1, c) for a in (m, r)]
+    m, r = [_tell_channels(a, c // groups) for a in (m, r)]
     rules = _group_rules(laid, back, v, m, r, w, groups, n)
     return back(kernels.group_affine(v, m, r, w, b)), x.tags, rules
 

@@ -1,20 +1,19 @@
 """What an optimizer checks of what it is given: parameters, options, gradients, a state. Chapter 31 tells why."""
-import math, warnings
+import warnings
 import numpy as np
-from ..checks import is_number
+from ..checks import flag, number, whole
 from ..errors import (GradError, NoGradientGraph, NonFiniteValue, OptionError, ShapeMismatch, UnknownName, brief,
                       did_you_mean, fault)
 from ..tensor import Tensor
 
-__all__ = ['Group', 'option', 'positive', 'within', 'check_word', 'check_options', 'check_schedule',
+__all__ = ['Group', 'option', 'within', 'check_options', 'check_schedule',
            'check_leaf', 'check_apart', 'check_gradients',
            'refuse_norm', 'check_entries', 'changed_since', 'no_update', 'no_such']
 
 
 # ---- options
-SHARES = {'betas', 'dampening'}     # below 1
-WHOLE = {'rows', 'iterations', 'rank', 'gap', 'seed'}
-LEAST = dict(iterations=1, rank=1, gap=1)
+NEEDS = {n: need for need in (number('dampening betas', least=0, below=1), whole('rows seed', 0, kind=OptionError),
+                              whole('iterations rank gap', 1, kind=OptionError)) for n in need.names}
 KINDS = dict(learning_rate='it is called lr', maximize='take the loss times -1', betas='momentum', momentum='betas',
              amsgrad='there is no such correction', **dict.fromkeys('foreach fused capturable'.split(),
                                                                     'one kernel moves all'))
@@ -38,52 +37,33 @@ def check_options(names, known):
         raise fault(OptionError, f'has no option {brief(name)}', help='; '.join(filter(None, said)))
 
 
-def option(name,   # of the option, for the message
+def option(name,   # of the option
            value,  # given
            like,   # its default, which says what kind it is
           ):
     "The value of an option as a plain number, pair, word or switch, as its default is. OptionError."
     if isinstance(like, tuple): return _read_pair(name, value, like)
     if isinstance(value, Tensor) and value.numel == 1: value = value.item()
-    if isinstance(like, (bool, str)):
-        if type(value) is type(like): return value
-    elif like is None and value is None: return None
-    elif is_number(value) and LEAST.get(name, 0) <= value < (1 if name in SHARES else math.inf):
-        if value == int(value) and name in WHOLE: return int(value)
-        if name not in WHOLE: return value if type(value) is int else float(value)
-    raise fault(OptionError, f'has {name} = {brief(value)}', help=_ranges(name, like))
+    if value is like is None: return None
+    if isinstance(like, str):
+        if isinstance(value, str): return value
+        raise fault(OptionError, f'{name} is {brief(value)}', help=f'a word, as {name}={like!r}')
+    usual = number(name, least=0, hint=f'as {name}={like!r}' if like else None)
+    need = flag(name) if isinstance(like, bool) else NEEDS.get(name, usual)
+    need.say(name, {name: value})
+    return value if type(value) is int else {flag: bool, whole: int}.get(type(need), float)(value)
 
 
 def _read_pair(name, value, like):
     if isinstance(value, (tuple, list)) and len(value) == len(like):
         return tuple(option(name, v, l) for v, l in zip(value, like))
-    raise fault(OptionError, f'has {name} = {brief(value)}', help=f'{len(like)} numbers, as {name}={like!r}')
+    raise fault(OptionError, f'{name} is {brief(value)}', help=f'{len(like)} numbers, as {name}={like!r}')
 
 
-def within(name, value, low, high=math.inf):
+def within(name, value, low, high=None):
     "A number from `low` to `high`, or an OptionError."
-    if is_number(value) and low <= value <= high: return value
-    raise fault(OptionError, f'has {name} = {brief(value)}',
-                help=f'{name} is a number from {low} ' + ('on' if high == math.inf else f'to {high}'))
-
-
-def check_word(name, value, words):
-    "OptionError for a word that is none of those there are."
-    if value not in words: raise fault(OptionError, f'has {name} = {brief(value)}', help=did_you_mean(value, words))
-
-
-def positive(name, value):
-    "A number above 0 as a float, or an OptionError."
-    if is_number(value) and value > 0: return float(value)
-    raise fault(OptionError, f'has {name} = {brief(value)}', help=f'a number above 0, as {name}=1.0')
-
-
-def _ranges(name, like):
-    if isinstance(like, bool): return f'{name}=True or {name}=False'
-    if isinstance(like, str): return f'a word, as {name}={like!r}'
-    kind, low = 'whole number' if name in WHOLE else 'number', LEAST.get(name, 0)
-    return f'a {kind} from {low} {"to below 1" if name in SHARES else "on"}' + (
-        f', as {name}={like!r}' if is_number(like) else '')
+    number(name, least=low, most=high).say(name, {name: value})
+    return value
 
 
 def check_schedule(opt, curve):

@@ -12,11 +12,12 @@ import math
 from contextlib import contextmanager
 import numpy as np
 from .. import kernels
+from ..checks import one_of
 from ..dtypes import bf16, rounded
 from ..errors import named
 from ..nn.module import derived
 from ..ops.construction import randn
-from .checked import check_entries, check_word, within
+from .checked import check_entries, within
 from .steps import Adam, AdamW, Optimizer, leaves_of, length_of, memory_at
 from .steps import tell_apart
 from ..written import changed
@@ -49,7 +50,7 @@ class MatrixSteps(AdamW):
     "What optimizers of matrices share: all other parameters are moved by AdamW at once."
     scales = ()     # words for the option scale
     def kind_of(self, slot): return 'matrix' if 0 < slot.group['rows'] < len(slot.shape) else None
-    def check(self, group): check_word('scale', group['scale'], self.scales)
+    def check(self, group): one_of('scale', self.scales).ask(group)
     def row(self, g, steps): return super().row({**g, 'lr': g['lr'] * g['others']}, steps)
 
     def move(self, lane, slots, values, grads):

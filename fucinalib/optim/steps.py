@@ -16,6 +16,7 @@ from functools import lru_cache
 from inspect import signature
 import numpy as np
 from .. import kernels
+from ..checks import number, one_of
 from ..dtypes import grad_type, rounded
 from ..elsewhere import answering
 from ..errors import OptionError, fault, named
@@ -23,7 +24,7 @@ from ..hooks import Again, in_one_piece
 from ..kernels.optimizers import cut
 from .checked import Group, check_apart, check_gradients, check_leaf
 from .checked import check_options, check_entries, no_list, no_such, no_update
-from .checked import option, positive, refuse_norm, changed_since
+from .checked import option, refuse_norm, changed_since
 from ..tensor import Tensor
 from ..written import changed
 
@@ -365,12 +366,10 @@ def clip_grad_norm(params,              # a model, an optimizer, or a list of pa
                    nonfinite='refuse',  # 'skip' forgets gradients of no finite length, with a warning
                   )->float:
     "Scale all gradients by max_norm / (norm + 1e-6) if their norm is above it. Gives the norm before."
-    max_norm, nonfinite = positive('max_norm', max_norm), _known_way(nonfinite)
+    for need in _CLIPPING: need.ask(locals())
     return clip_all(gradients_of(params), max_norm, nonfinite)
 
-def _known_way(word):
-    if word in ('refuse', 'skip'): return word
-    raise fault(OptionError, f'has nonfinite = {word!r}', help="nonfinite='skip'")
+_CLIPPING = number('max_norm', above=0, hint='as max_norm=1.0'), one_of('nonfinite', 'refuse skip')
 
 def clip_all(every, max_norm, nonfinite):
     "Scale the gradients in ((name, parameter), gradient) if they are longer than max_norm together."

@@ -9,7 +9,7 @@ from .answers import Choice
 from .scheduler import Job
 from .speech import THINK, Speech
 
-__all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts']
+__all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts', 'value_of']
 
 MOST = 512      # tokens of an answer, where the request says nothing
 
@@ -24,6 +24,16 @@ def refuse(head, param=None, help=None, status=400, code=None):
     e = fault(BadRequest, head, help)
     e.status, e.param, e.code = status, param, code
     return e
+
+
+def value_of(data):
+    "What a JSON text says. ValueError where it is none: NaN, too deep, half a surrogate pair, which is no letter."
+    def constant(name): raise ValueError(f'{name} is no JSON')
+    try:
+        found = json.loads(data, parse_constant=constant)
+        json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as e: raise ValueError(str(e)) from None
+    return found
 
 
 # ---- fields
@@ -64,6 +74,13 @@ def check_field(name, value, kind, least=-math.inf, most=math.inf):
     if isinstance(value, (int, float)) and not least <= value <= most:
         raise refuse(f'{name} is {brief(value)}', name, f'{least} to {most}' if most < math.inf else f'{least} or more',
                      code='invalid_value')
+
+
+def flag_in(given, name, field, default):
+    "A true or false inside a field that is an object."
+    value = given.get(name, {}).get(field)
+    check_field(f'{name}.{field}', default if value is None else value, bool)
+    return default if value is None else value
 
 
 def stops_of(given):
@@ -112,9 +129,12 @@ def message_of(m, place):
     m = {k: v for k, v in m.items() if v is not None and k not in ('refusal', 'reasoning_content')}
     for name in m:
         if name not in MESSAGE: raise refuse(f'{place} has an unknown field {brief(name)}', f'{place}.{name}')
-    if m.get('role') not in ROLES:
-        raise refuse(f'{place} has the role {brief(m.get("role"))}', f'{place}.role', did_you_mean('', ROLES))
+    if not isinstance(m.get('role'), str) or m['role'] not in ROLES:
+        raise refuse(f'{place} has the role {brief(m.get("role"))}', f'{place}.role',
+                     did_you_mean(str(m.get('role')), ROLES))
     if 'content' not in m and not m.get('tool_calls'): raise refuse(f'{place} has no content', f'{place}.content')
+    check_field(f'{place}.name', m.get('name', ''), str)
+    check_field(f'{place}.tool_calls', m.get('tool_calls', []), list)
     found = m | dict(role=ROLES[m['role']], content=text_of(m.get('content', ''), f'{place}.content'))
     if 'tool_calls' in m: found['tool_calls'] = [call_of(c, f'{place}.tool_calls') for c in m['tool_calls']]
     return found
@@ -125,7 +145,7 @@ def call_of(call, place):
     of = call.get('function') if isinstance(call, dict) else None
     if not isinstance(of, dict) or not isinstance(of.get('name'), str): raise refuse(f'{place} holds no call', place)
     given = of.get('arguments', '')
-    try: given = json.loads(given or '{}') if isinstance(given, str) else given
+    try: given = value_of(given or '{}') if isinstance(given, str) else given
     except ValueError: raise refuse(f'{place} has arguments that are no JSON', place) from None
     return dict(id=call.get('id', ''), type='function', function=dict(name=of['name'], arguments=given))
 
@@ -136,7 +156,7 @@ def text_of(content, place):
     if not isinstance(content, list): raise refuse(f'{place} is {brief(content)}, not a text', place)
     for part in content:
         kind = part.get('type') if isinstance(part, dict) else part
-        if kind != 'text' or not isinstance(part.get('text'), str):
+        if not isinstance(part, dict) or kind != 'text' or not isinstance(part.get('text'), str):
             raise refuse(f'{place} has a part {brief(kind)}', place, 'this model reads text: {"type": "text", ...}')
     return '\n'.join(part['text'] for part in content)
 
@@ -148,7 +168,7 @@ class Asked:
         self.kind, self.name, self.created = kind, serving.name, int(time.time())
         self.id = ('chatcmpl-' if kind == 'chat' else 'cmpl-') + secrets.token_hex(12)
         self.stream, self.echo = given.get('stream', False), more.get('echo', False)
-        self.counted = given.get('stream_options', {}).get('include_usage', False)
+        self.counted = flag_in(given, 'stream_options', 'include_usage', False)
         self.prompts, self.jobs, self.choices = prompts, [], []
         made = dict(options_for(given, len(serving.tokenizer)), stop=[*stops_of(given), *more.get('ends', ())],
                     max_new=given.get('max_completion_tokens', given.get('max_tokens', serving.most)),
@@ -160,6 +180,7 @@ class Asked:
         "One more answer."
         job = Job(generate(serving.model, check_room(ids, serving), **made), None, owner=self)
         self.jobs.append(job)
+        job.made.goes_on = self.kind != 'chat'
         job.guide = more['guide'](job.made.ends) if more.get('guide') else None
         if more.get('shown'): job.made.tokenizer = Shown(serving.tokenizer)
         spoken = more['speech']() if 'speech' in more else Speech('answer')
@@ -195,7 +216,7 @@ def read_chat(serving, body):
     messages, top = messages_of(given), given.get('top_logprobs', 0)
     if top and not given.get('logprobs'):
         raise refuse('top_logprobs without logprobs', 'top_logprobs', 'logprobs: true')
-    think = given.get('chat_template_kwargs', {}).get('enable_thinking', serving.think)
+    think = flag_in(given, 'chat_template_kwargs', 'enable_thinking', serving.think)
     system, rest = (messages[0]['content'], messages[1:]) if messages[0]['role'] == 'system' else (None, messages)
     tools, dialect, must = tools_of(given, serving)
     chat = Chat(serving.model, system, think, serving.template, [*tools.values()] or None)
