@@ -67,7 +67,7 @@ def _from_folder(path, ignore, how):
     config, file = read_config(text_part(values), ignore), Safetensors(path)
     names, get = {_plain(n): n for n in file}, file.__getitem__
     if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
-    if config.experts or config.convs: names, get = gathered(names, get)
+    if config.experts or config.convs or config.deltas: names, get = gathered(names, get, config)
     tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
@@ -150,21 +150,23 @@ def fill(c,      # a Config
     idle = [*IGNORED, *(['lm_head.weight', 'output.weight', 'embed_out.weight'] if c.tied else [])]
     surplus = [n for n in names if n not in known and not any(fnmatch(n, i) for i in idle)]
     given = {ours for theirs in names if theirs in known for ours in known[theirs][0]}
-    missing, wrong, todo, found = [n for n in own if n not in given], {}, [], {}
+    missing, wrong, todo, found, costs = [n for n in own if n not in given], {}, [], {}, {}
     for theirs, (ours, order) in known.items():
         if theirs not in names: continue
         t = get(names[theirs])
         want = _shape(own, ours, order)
         if t.shape != want: wrong[names[theirs]] = f'{_sizes(t.shape)}, not {_sizes(want)}'
-        else: todo.append((t, ours, order))
+        else: todo.append((theirs, ours, order)); costs[theirs] = _cost(t, how)
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
-    def make(t, ours, order):
-        made = {n: _kept(n, part, how, tuple(own[n])) for n, part in _taken(c, t, ours, order, own).items()}
-        if cost(t) >= LARGE: release()
+    def make(theirs, ours, order):      # asks again for its tensor: not all of them are there at a time
+        parts = _taken(c, get(names[theirs]), ours, order, own)
+        made = {n: _kept(n, part, how, tuple(own[n])) for n, part in parts.items()}
+        if cost(theirs) >= LARGE: release()
         return made
-    def cost(t): return _cost(t, how)
+    cost = costs.__getitem__
     for made in at_once(make, todo, [cost(t) for t, *_ in todo], how.budget): found |= made
-    if (kind, c.family) in SHIFTED: found |= {n: wrap(t.data + 1, t.tags) for n, t in found.items() if t.ndim == 1}
+    if (kind, c.family) in SHIFTED:
+        found |= {n: wrap(t.data + 1, t.tags) for n, t in found.items() if n.rpartition('.')[2] in NORMS}
     return found
 
 
@@ -217,6 +219,7 @@ def _taken(c, t, ours, how, own):
     return found
 
 
+NORMS = 'norm norm1 norm2 after1 after2 q_norm k_norm'.split()      # what is stored less 1, where it is
 EXACT = 'places', 'router', '_bias'      # small tensors whose numbers decide much
 
 def _kept(name, t, how, tags):
