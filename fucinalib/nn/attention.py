@@ -263,7 +263,8 @@ DecoderBlock.forward = _look_back_and_aside
 def _maps_in(self):
     "Names of the maps of torch's MultiheadAttention, the last that of the result."
     one = self.k.weight.shape[0] == self.o.weight.shape[-1]
-    return [*(['in_proj_weight'] if one else [f'{part}_proj_weight' for part in 'qkv']), 'out_proj.weight']
+    maps = ['in_proj_weight'] if one else [f'{part}_proj_weight' for part in 'qkv']
+    return [*maps, 'out_proj.weight']
 
 # %% ../../nbs/30e_attention_layers.ipynb #b0804d3a
 def _check_even(self, help):
@@ -276,14 +277,16 @@ def _check_even(self, help):
 def _shared_out(self, arrays):
     "The queries', keys' and values' maps of an array, or of three, under their names here."
     parts = np.split(arrays[0], 3) if len(arrays) == 1 else arrays
-    return {f'{part}.weight': a.T.reshape(getattr(self, part).weight.shape) for part, a in zip('qkv', parts)}
+    return {f'{part}.weight': a.T.reshape(getattr(self, part).weight.shape)
+            for part, a in zip('qkv', parts)}
 
 def _biases_out(self, inner, outer):
     "The biases under their names here; zeros where there is none may go, numbers may not."
     found = dict(zip('qkvo', [*np.split(inner, 3), outer]))
     none = [n for n, a in found.items() if getattr(self, n).bias is None]
     if any(found[n].any() for n in none): raise unfit([], [f'bias of {n}' for n in none], {})
-    return {f'{n}.bias': a.reshape(getattr(self, n).bias.shape) for n, a in found.items() if n not in none}
+    return {f'{n}.bias': a.reshape(getattr(self, n).bias.shape)
+            for n, a in found.items() if n not in none}
 
 # %% ../../nbs/30e_attention_layers.ipynb #0a94449d
 def _maps_of_torch(self, state):
