@@ -6,6 +6,7 @@ import fucinalib as fl
 from fucinalib.llm import templates
 from fucinalib.llm.chat import Chat, ContextFull, disarm, encode_chat, end_tokens, prompt_ids
 from fucinalib.llm.templates import Template, TemplateError, source_of
+from fucinalib.errors import OptionTypeError
 from speaker import CHATML, Bytes, Speaker
 
 HELLO = [dict(role='user', content='hello')]
@@ -158,6 +159,10 @@ def test_what_is_not_much_is_made():
 
 def test_a_template_of_a_megabyte_is_refused():
     with pytest.raises(TemplateError, match='characters'): Template('a' * (templates.LONGEST + 1))
+    for source in (None, 5, b'{{ messages }}'):
+        with pytest.raises(TemplateError, match='is a text'): Template(source)
+    for system in (5, b'a', ['a']):
+        with pytest.raises(OptionTypeError, match='system is a text'): Chat(Speaker(), system)
 
 
 @pytest.mark.parametrize('messages, said', [('hi', 'a list of dicts'), ([1], 'a list of dicts'),

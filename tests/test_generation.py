@@ -2,13 +2,14 @@
 import numpy as np
 import pytest
 import fucinalib as fl
-from fucinalib.errors import FucinaError, InvalidShape, OptionError, fault
+from fucinalib.errors import FucinaError, IndexOutOfBounds, InvalidShape, OptionError, OptionTypeError, fault
 from fucinalib.llm import Context, Stops, beam_search, generate, perplexity, score, token_logprobs
 from fucinalib.llm.generation import decide, logprobs
 from fucinalib.llm.sampling import Bigram
 from fucinalib.tensor import wrap
 from test_decoder import LLAMA, folder
 from test_quantisation import decoder, rounded
+from tiny_models import random_decoder
 import fetched
 
 
@@ -162,6 +163,42 @@ def test_requests_that_are_none(options, said):
     model = Bigram('a b\na c')
     with pytest.raises(FucinaError) as e: generate(model, prompt, **options)
     assert said in str(e.value) and 'generate' in str(e.value) + 'Sampling: generate'
+
+@pytest.mark.parametrize('ids', [None, 5, [1.5], [float('nan')], [True], np.ones((2, 3), int), ['a', 'b'], b'ab',
+                                 {1: 2}, [[1], [2, 3]]])
+def test_what_is_no_row_of_ids(ids):
+    model = Bigram('a b\na c')
+    for call in (generate, perplexity, token_logprobs, beam_search, lambda m, p: score(m, p, [[1]]),
+                 lambda m, p: score(m, [0], [p])):
+        with pytest.raises(OptionTypeError, match='neither a text nor one row of ids'): call(model, ids)
+
+@pytest.mark.parametrize('id', [-1, 999, 10**30])
+def test_ids_that_are_none_of_the_vocabulary(id):
+    for model in (Bigram('a b\na c'), random_decoder(), decoder('q8_0')):      # the last has no tokenizer
+        for call in (lambda: generate(model, [id]), lambda: score(model, [0], [[id]])):
+            with pytest.raises(IndexOutOfBounds, match=f'of id {id}: the '): call()
+
+def test_ids_come_in_many_ways():
+    model, said = Bigram('a b\na c'), set()
+    for ids in ([0, 1], (0, 1), np.array([0, 1], 'u1'), fl.Tensor([0, 1], 'seq').to('i64'), range(2), iter([0, 1])):
+        said.add(tuple(generate(model, ids, max_new=3, ignore_eos=True).prompt))
+    assert said == {(0, 1)}
+
+def test_what_is_no_model_or_no_list():
+    for model in (None, 5, {}, 'a/folder'):
+        for call in (generate, perplexity, beam_search, lambda m, p: score(m, p, ['a']), lambda m, p: fl.llm.Chat(m)):
+            with pytest.raises(OptionTypeError, match='no language model'): call(model, 'hello')
+    model = Bigram('a b\na c')
+    for options in (None, 5, 'ab'):
+        with pytest.raises(OptionTypeError, match='no list of continuations'): score(model, [0], options)
+    assert [s.option for s in score(model, [0], ([i] for i in (1, 2)))] == [[1], [2]]
+    for stop in (b'ab', {'a': 1}, 1.5):
+        with pytest.raises(OptionTypeError, match='stop is'): generate(model, [0], stop=stop)
+
+def test_a_long_stop_costs_no_more_than_a_short_one():
+    stops = Stops(['x' * 3_000_000 + 'y'])
+    assert ''.join(stops.push('ab') for _ in range(3000)) == 'ab' * 3000
+    assert ''.join(stops.push('x') for _ in range(500)) == '' and stops.push('', end=True) == 'x' * 500
 
 def test_the_context_has_an_end():
     model = Says(counting, room=6)

@@ -321,6 +321,15 @@ REFUSED = [
     (dict(messages=HELLO, logit_bias={'999999': 1}), 'logit_bias', 'logit_bias'),
     (dict(messages=HELLO, top_logprobs=3), 'without logprobs', 'top_logprobs'),
     (dict(messages=HELLO, temprature=1), 'temprature', 'temprature'),
+    (dict(messages=[dict(role=['user'], content='a')]), 'role', 'messages[0].role'),
+    (dict(messages=[dict(role='user', content=['text'])]), "part 'text'", 'messages[0].content'),
+    (dict(messages=[dict(role='user', content='a', name=5)]), 'not a string', 'messages[0].name'),
+    (dict(messages=[dict(role='assistant', tool_calls=5)]), 'not a list', 'messages[0].tool_calls'),
+    (dict(messages=[dict(role='user', content='\ud800')]), 'surrogates', None),      # half a character
+    ({'messages': HELLO, '\udfff': 1}, 'surrogates', None), (b'{"messages": "\xed\xa0\x80"}', 'no JSON', None),
+    (dict(messages=HELLO, stream_options=dict(include_usage='no')), 'not true', 'stream_options.include_usage'),
+    (dict(messages=HELLO, chat_template_kwargs=dict(enable_thinking=0)), 'not true',
+     'chat_template_kwargs.enable_thinking'),
     (dict(messages=[dict(role='user', content='x' * 9000)]), '4096 tokens', 'messages')]
 
 @pytest.mark.parametrize('body, said, param', REFUSED, ids=range(len(REFUSED)))

@@ -4,7 +4,8 @@ The cache of keys and values keeps what the model has read and said. The next tu
 so only the end of the answer, the new question and the beginning of the next answer are read.
 """
 from typing import NamedTuple
-from ..errors import OptionError, brief, fault, some
+from ..errors import OptionError, OptionTypeError, brief, fault, some
+from .unfit import check_model
 from .templates import Template, TemplateError, roles_of, special_texts
 
 __all__ = ['Chat', 'Turn', 'ContextFull', 'encode_chat', 'prompt_ids', 'end_tokens']
@@ -126,6 +127,9 @@ class Chat:
                  max_new=None,     # tokens of an answer at most; None: as many as the context holds
                  **options,        # of fl.llm.generate: temperature, top_p, seed, ...
                 ):
+        check_model(model)
+        if not isinstance(system, (str, type(None))):
+            raise fault(OptionTypeError, f'system is a text, not {brief(system)}', help="system='Be brief.'")
         self.model, self.tok, self.system, self.think = model, model.tokenizer, system, bool(think)
         self.template = Template(template, special_texts(self.tok)) if isinstance(template, str) else \
             template or Template.of(model)

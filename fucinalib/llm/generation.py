@@ -21,8 +21,9 @@ from ..checks import flag, look_at, number, whole
 from ..errors import FucinaError, named
 from .sampling import Sampler, Sampling, best, dice, falls_on, heaviest, weights
 from .step import ONE_BY_ONE
-from .unfit import (cannot_go_back, check_sampling, check_stops, known_ids, no_tokenizer,
-                                 nothing_to_score, other_vocabulary, room_left)
+from .unfit import (all_continuations, cannot_go_back, check_model, check_sampling,
+                                 check_stops, known_ids, no_tokenizer, nothing_to_score,
+                                 other_vocabulary, room_left)
 
 # %% ../../nbs/45_generation.ipynb #c87f8aab
 class Context:
@@ -36,6 +37,7 @@ class Context:
                  chunk=512,      # tokens of a prompt that are read at once
                 ):
         look_at([whole('chunk', 1)], locals())
+        check_model(model)
         self.model, self.chunk, self.made = model, chunk, (capacity, dtype)
         self.clear()
 
@@ -100,7 +102,8 @@ class Stops:
 # %% ../../nbs/45_generation.ipynb #0df37517
 def open_end(self, text):
     "How many letters at the end may be the beginning of a stop."
-    return max((n for s in self.stops for n in range(1, len(s)) if text.endswith(s[:n])), default=0)
+    begins = (s[:n] for s in self.stops for n in range(1, min(len(s), len(text) + 1)))
+    return max((len(b) for b in begins if text.endswith(b)), default=0)
 
 Stops.open_end = open_end
 
@@ -215,9 +218,10 @@ Generation.speed, Generation.tally = speed, (0, 0)
 # %% ../../nbs/45_generation.ipynb #538470be
 def ids_of(model, text, begin=True):
     "A prompt as a list of ids."
+    check_model(model)
+    if not isinstance(text, str): return known_ids(text, model)
     tok = model.tokenizer
-    if isinstance(text, str) and tok is None: raise no_tokenizer(text)
-    if not isinstance(text, str): return known_ids([int(i) for i in getattr(text, 'data', text)], tok)
+    if tok is None: raise no_tokenizer(text)
     return [tok.bos] * bool(begin and tok.add_bos and tok.bos is not None) + list(tok.encode(text))
 
 # %% ../../nbs/45_generation.ipynb #af9de0f8
@@ -410,7 +414,7 @@ def score(model,         # as for generate
          ):
     "How likely each of some continuations is. Longer ones are less likely by nature."
     if context is None: context = Context(model)
-    start = ids_of(model, prompt)
+    start, options = ids_of(model, prompt), all_continuations(options)
     parts = [ids_of(model, o, begin=False) for o in options]
     if not start or not parts or not all(parts): raise nothing_to_score(options if start else prompt)
     sums = np.array([behind(context, start, part) for part in parts])

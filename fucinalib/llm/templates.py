@@ -338,6 +338,8 @@ class Template:
                  source,       # the template, as `source_of` finds it
                  special={},   # what it may name: {'bos_token': '<s>', 'eos_token': '</s>', ...}
                 ):
+        if not isinstance(source, str):
+            raise fault(TemplateError, f'a chat template is a text, not {brief(source)}', help='model.template')
         if len(source) > LONGEST:
             raise fault(TemplateError, f'a chat template of {len(source):,} characters; {LONGEST:,} may be',
                         help='it is no template; see what the file holds')

@@ -9,7 +9,8 @@ from ..errors import (IndexOutOfBounds, InvalidShape, NonFiniteValue, OptionErro
                       closest, fault, some)
 
 __all__ = ['no_shares', 'check_biased', 'all_options', 'check_sampling', 'room_left', 'check_stops',
-           'cannot_go_back', 'other_vocabulary', 'nothing_to_score', 'no_tokenizer', 'known_ids']
+           'cannot_go_back', 'other_vocabulary', 'nothing_to_score', 'no_tokenizer', 'known_ids',
+           'check_model', 'all_continuations']
 
 # options of other programs
 ELSEWHERE = (dict.fromkeys('max_tokens max_new_tokens max_length n_predict num_predict max_completion_tokens'.split(),
@@ -83,7 +84,8 @@ def room_left(text, max_new, room, model):
 
 def check_stops(stop, model):
     "The strings and the ids among what ends an answer."
-    stop = [stop] if isinstance(stop, str) or is_whole(stop) else list(stop or ())
+    if stop is None: stop = ()
+    stop = list(stop) if isinstance(stop, (list, tuple, set)) else [stop]
     for s in stop:
         if is_whole(s) or isinstance(s, str) and s: continue
         if s == '': raise fault(OptionError, 'with an empty stop string', help="it is everywhere; stop=['\\n']")
@@ -100,11 +102,32 @@ def no_tokenizer(text):
                  help='ids, as the tokenizer of its makers gives them: [1, 2, 3]')
 
 
-def known_ids(ids, tok):
-    "Ids of a prompt. A table that is longer than the vocabulary has rows that no text stands for."
-    wrong = next((i for i in ids if i >= len(tok)), None) if tok else None
-    if wrong is None: return ids
-    raise fault(IndexOutOfBounds, f'of id {wrong}: the tokenizer has {len(tok)}', help=f'ids are 0 to {len(tok) - 1}')
+def known_ids(ids, model):
+    "Ids of a prompt as a list. A table that is longer than the vocabulary has rows that no text stands for."
+    try: row = np.asarray(list(ids) if hasattr(ids, '__next__') else ids)
+    except ValueError: row = np.empty((), object)      # rows of several lengths
+    if row.ndim != 1 or row.size and row.dtype.kind not in 'iu' and not all(map(is_whole, row)):
+        raise fault(OptionTypeError, f'of {brief(ids)}, which is neither a text nor one row of ids',
+                    help="'Once upon a time', or [1, 2, 3]")
+    found, tok = row.tolist(), model.tokenizer
+    count = len(tok) if tok is not None else getattr(getattr(model, 'config', None), 'vocab', inf)
+    wrong = next((i for i in found if not 0 <= i < count), None)
+    if wrong is None: return found
+    raise fault(IndexOutOfBounds, f'of id {wrong}: the {"model" if tok is None else "tokenizer"} has {count}',
+                help=f'ids are 0 to {count - 1}')
+
+
+def check_model(model):
+    "What generates is a model, or keeps the contract of one."
+    if callable(model) and hasattr(model, 'tokenizer'): return
+    raise fault(OptionTypeError, f'of {brief(model)}, which is no language model',
+                help=f'fl.llm.load({brief(model) if isinstance(model, str) else ""})')
+
+
+def all_continuations(options):
+    "The continuations that are to be scored, as a list."
+    if hasattr(options, '__iter__') and not isinstance(options, (str, bytes)): return list(options)
+    raise fault(OptionTypeError, f'of {brief(options)}, which is no list of continuations', help="[' yes', ' no']")
 
 
 def cannot_go_back():

@@ -66,6 +66,13 @@ def check_field(name, value, kind, least=-math.inf, most=math.inf):
                      code='invalid_value')
 
 
+def flag_in(given, name, field, default):
+    "A true or false inside a field that is an object."
+    value = given.get(name, {}).get(field)
+    check_field(f'{name}.{field}', default if value is None else value, bool)
+    return default if value is None else value
+
+
 def stops_of(given):
     "The texts that end an answer."
     stop = given.get('stop', [])
@@ -112,9 +119,11 @@ def message_of(m, place):
     m = {k: v for k, v in m.items() if v is not None and k not in ('refusal', 'reasoning_content')}
     for name in m:
         if name not in MESSAGE: raise refuse(f'{place} has an unknown field {brief(name)}', f'{place}.{name}')
-    if m.get('role') not in ROLES:
+    if not isinstance(m.get('role'), str) or m['role'] not in ROLES:
         raise refuse(f'{place} has the role {brief(m.get("role"))}', f'{place}.role', did_you_mean('', ROLES))
     if 'content' not in m and not m.get('tool_calls'): raise refuse(f'{place} has no content', f'{place}.content')
+    check_field(f'{place}.name', m.get('name', ''), str)
+    check_field(f'{place}.tool_calls', m.get('tool_calls', []), list)
     found = m | dict(role=ROLES[m['role']], content=text_of(m.get('content', ''), f'{place}.content'))
     if 'tool_calls' in m: found['tool_calls'] = [call_of(c, f'{place}.tool_calls') for c in m['tool_calls']]
     return found
@@ -136,7 +145,7 @@ def text_of(content, place):
     if not isinstance(content, list): raise refuse(f'{place} is {brief(content)}, not a text', place)
     for part in content:
         kind = part.get('type') if isinstance(part, dict) else part
-        if kind != 'text' or not isinstance(part.get('text'), str):
+        if not isinstance(part, dict) or kind != 'text' or not isinstance(part.get('text'), str):
             raise refuse(f'{place} has a part {brief(kind)}', place, 'this model reads text: {"type": "text", ...}')
     return '\n'.join(part['text'] for part in content)
 
@@ -148,7 +157,7 @@ class Asked:
         self.kind, self.name, self.created = kind, serving.name, int(time.time())
         self.id = ('chatcmpl-' if kind == 'chat' else 'cmpl-') + secrets.token_hex(12)
         self.stream, self.echo = given.get('stream', False), more.get('echo', False)
-        self.counted = given.get('stream_options', {}).get('include_usage', False)
+        self.counted = flag_in(given, 'stream_options', 'include_usage', False)
         self.prompts, self.jobs, self.choices = prompts, [], []
         made = dict(options_for(given, len(serving.tokenizer)), stop=[*stops_of(given), *more.get('ends', ())],
                     max_new=given.get('max_completion_tokens', given.get('max_tokens', serving.most)),
@@ -195,7 +204,7 @@ def read_chat(serving, body):
     messages, top = messages_of(given), given.get('top_logprobs', 0)
     if top and not given.get('logprobs'):
         raise refuse('top_logprobs without logprobs', 'top_logprobs', 'logprobs: true')
-    think = given.get('chat_template_kwargs', {}).get('enable_thinking', serving.think)
+    think = flag_in(given, 'chat_template_kwargs', 'enable_thinking', serving.think)
     system, rest = (messages[0]['content'], messages[1:]) if messages[0]['role'] == 'system' else (None, messages)
     tools, dialect, must = tools_of(given, serving)
     chat = Chat(serving.model, system, think, serving.template, [*tools.values()] or None)

@@ -115,7 +115,10 @@ async def read_body(request):
                 if len(data) > BODY: raise too_long()
     except TimeoutError: raise refuse('the body did not come', status=408) from None
     def constant(name): raise ValueError(f'{name} is no JSON')
-    try: return json.loads(data, parse_constant=constant)
+    try:
+        found = json.loads(data.decode('utf-8-sig'), parse_constant=constant)
+        if b'\\u' in data: json.dumps(found, ensure_ascii=False).encode()      # half a character is no text
+        return found
     except (ValueError, RecursionError) as e:
         raise refuse(f'the body is no JSON: {e}', help='{"model": "..."}') from None
 
