@@ -333,6 +333,16 @@ max_new
 options
     of fl.llm.generate: temperature, top_p, seed, ...
 """,
+    'llm.Chat.reply':
+"""The answer in pieces, like that of `stream`.
+
+Parameters
+----------
+messages
+    what follows in the conversation: results of tools, say
+options
+    of fl.llm.generate, for this answer
+""",
     'llm.Chat.stream':
 """The answer in pieces, as they come. Leaving the loop keeps what was said until then.
 

@@ -4,6 +4,7 @@ from collections import namedtuple
 from pathlib import Path
 import pytest
 from fucinalib.cli import bench
+from fucinalib.errors import FucinaError
 
 ROOT = Path(__file__).resolve().parents[1]
 HOME = ROOT/'tests'/'data'/'decoders'
@@ -13,13 +14,14 @@ SPEAKING = """
 import sys, time
 sys.path[:0] = [{tests!r}, {root!r}]
 import fucinalib.cli.answering as a, fucinalib.cli.bench as b
-from speaker import Speaker
+from speaker import CHATML, Speaker
 def open_model(name, threads=None, **how):
     if name == 'none': raise a.FileError('there is no file or folder none', 'fucina models list')
     if name == 'memory': raise MemoryError
     kind, _, said = name.partition(':')
-    model = Speaker(said.split('|') if said else ['Paris.'], **(dict(template=None) if kind == 'raw' else {{}}),
-                    context=200 if kind == 'small' else 4096)
+    templates = dict(raw=None, tools='{{% if tools %}}{{{{ tools }}}}<tool_call>{{% endif %}}' + CHATML)
+    model = Speaker(said.split('|') if said else ['Paris.'], **(dict(template=templates[kind]) if kind in templates
+                    else {{}}), context=200 if kind == 'small' else 4096)
     if kind == 'slow':
         class Slow(Speaker):
             def __call__(self, *args, **kw):
@@ -298,7 +300,7 @@ def test_flags_that_commands_share():
     names = lambda c: {o for p in fucina.commands[c].params for o in p.opts}
     loading = set('--model -m --threads --quant --requant --cache'.split())
     shared = loading | set('--draft --propose --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
-                           '--stop --system --think'.split())
+                           '--stop --system --think --tool'.split())
     assert loading <= names('bench')
     assert shared <= names('run') and shared <= names('chat')
     assert names('run') - names('chat') == {'prompt', '--raw', '--json', '--stats'} and {'-p', '-n', '-r',
@@ -387,6 +389,95 @@ def test_how_much_a_draft_guesses(fucina, monkeypatch):
     assert fucina('run', 'hi', '-m', 'x:Yes.', '--draft', 'x:Yes.', '--propose', '2').stdout == 'Yes.\n'
     assert fucina('run', 'hi', '-m', 'x:Yes.', '--propose', '2').stdout == 'Yes.\n'
     assert asked == [(True, 2), (False, None)]
+
+
+# ---- tools
+def called(name, **given):
+    return '<tool_call>' + json.dumps(dict(name=name, arguments=given)) + '</tool_call>'
+
+
+def test_a_model_calls_a_tool(fucina):
+    said = 'Let me see. ' + called('calculator', expression='6 * 7') + '|It is 42.'
+    done = fucina('run', 'six times seven?', '-m', 'tools:' + said, '--tool', 'calculator')
+    assert (done.returncode, done.stdout, done.stderr) == (0, 'Let me see.It is 42.\n', 'calculator(6 * 7): 42\n')
+    said = called('calculator', expression='6 *') + '|' + called('abacus', beads='3') + '|I cannot.'
+    done = fucina('run', 'six times?', '-m', 'tools:' + said, '--tool', 'calculator')
+    assert done.stdout == 'I cannot.\n' and 'cannot be computed' in done.stderr
+    done = fucina('chat', '-m', 'tools:' + said, '--tool', 'calculator', '--tool', 'files', input='six times?\n\n')
+    assert done.stdout == 'I cannot.\n'
+    without = fucina('run', 'hi', '-m', 'tools:' + said)      # off unless they are asked for
+    assert without.stdout == said.partition('|')[0] + '\n' and without.stderr == ''
+
+
+def test_a_model_that_calls_without_end_is_stopped(fucina):
+    done = fucina('run', 'hi', '-m', 'tools:' + called('calculator', expression='1'), '--tool', 'calculator')
+    assert done.returncode == 0 and done.stderr.endswith('stopped after 5 rounds of calls\n')
+
+
+@pytest.mark.parametrize('args, said, code', [
+    (['--tool', 'calculater', '-m', 'tools:x'], "did you mean 'calculator'", 1),
+    (['--tool', 'calculator', '-m', 'x:x'], 'knows no tools', 1),
+    (['--tool', 'calculator', '--raw', '-m', 'tools:x'], '--raw leaves out', 2)])
+def test_tools_that_cannot_be_had(fucina, args, said, code):
+    done = fucina('run', 'hi', *args)
+    assert done.returncode == code and said in done.stderr
+
+
+@pytest.mark.parametrize('text, value', [
+    ('6 * 7', '42'), ('(2 + 3) ** 2', '25'), ('2^10', '1024'), ('-7 // 2', '-4'), ('sqrt(16) + abs(-1)', '5.0'),
+    ('10 % 4', '2'), ('1/4', '0.25'), ('round(pi, 3)', '3.142'), ('max(1, 2, 3)', '3'), ('2**-1', '0.5'),
+    (' factorial(20)', '2432902008176640000')])
+def test_a_calculator(text, value):
+    from fucinalib.cli.tools import calculate
+    assert calculate(text) == value
+
+
+@pytest.mark.parametrize('text', [
+    '', '1 +', '1/0', '9**9**9', '2**99999', 'factorial(10**9)', '10.0**999', 'x', '"a" * 9', '__import__("os")',
+    '(1).__class__', '[1] * 9', 'True', '1, 2', '(' * 999, 'sqrt(-1)', '(-8)**.5', 'open("x")', 'max()', 'lambda: 1',
+    'round(1, ndigits=2)', '-' * 1900 + '1', '1' * 1999])
+def test_what_a_calculator_refuses(text):
+    "Whatever a model asks for: nothing but numbers, and none that takes the memory."
+    from fucinalib.cli.tools import calculate
+    with pytest.raises(FucinaError, match='cannot be computed'): calculate(text)
+
+
+def test_files_that_are_searched(tmp_path, monkeypatch):
+    from fucinalib.cli.tools import search_files
+    (tmp_path/'here'/'deep').mkdir(parents=True)
+    texts = {'here/a.txt': 'The cat\nsat on the Mat', 'here/deep/b.md': 'mat of a cat', 'here/.secret': 'cat mat',
+             'other.txt': 'cat mat', 'here/bytes': '\udcff cat mat'}
+    for name, text in texts.items():
+        (tmp_path/name).write_bytes(text.encode('utf-8', 'surrogateescape'))
+    (tmp_path/'here'/'link.txt').symlink_to(tmp_path/'other.txt')
+    (tmp_path/'here'/'up').symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path/'here')
+    assert search_files('cat MAT') == 'deep/b.md:1: mat of a cat' and search_files('sat') == 'a.txt:2: sat on the Mat'
+    assert search_files('dog') == 'nothing was found'
+    with pytest.raises(FucinaError, match='no words'): search_files(' ')
+    (tmp_path/'here'/'many').write_text('dog\n' * 99)
+    assert len(search_files('dog').splitlines()) == 10
+
+
+def test_an_encyclopedia_of_this_machine(monkeypatch):
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+    from threading import Thread
+    from fucinalib.cli.tools import look_up
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_): pass
+        def do_GET(self):
+            known = self.path == '/api/rest_v1/page/summary/New_York%2F2'
+            self.send_response(200 if known else 200 if 'odd' in self.path else 404)
+            self.end_headers()
+            self.wfile.write(b'{"extract": "A city."}' if known else b'<html>')
+    server = HTTPServer(('127.0.0.1', 0), Handler)
+    Thread(target=server.serve_forever, kwargs=dict(poll_interval=.02), daemon=True).start()
+    monkeypatch.setenv('FUCINALIB_WIKIPEDIA', f'http://127.0.0.1:{server.server_port}/')
+    for name in ('http_proxy', 'HTTP_PROXY'): monkeypatch.delenv(name, raising=False)
+    assert look_up(' New York/2 ') == 'A city.' and look_up('nowhere') == 'there is no article nowhere'
+    with pytest.raises(FucinaError, match='answers 200'): look_up('odd')
+    server.shutdown()
+    server.server_close()
 
 
 def test_blocks_that_are_none_are_refused(fucina):

@@ -499,7 +499,7 @@ def test_maps_and_biases_of_experts_must_fit():
         for wrong in (None, 5, 'x', float('nan'), x):
             with pytest.raises(fl.DTypeError, match=f'{name} of the experts is'):
                 fl.moe_ffn(x, Experts(**maps | {name: wrong}), *routes)
-        for wrong in (5, 'x', x, drawn('expert ff embed', 5, 6, 4)):
+        for wrong in (5, 'x', drawn('expert ff', 5, 5), drawn('expert ff embed', 5, 6, 4)):
             with pytest.raises(fl.ShapeMismatch, match=f'{name}_bias of the experts is'):
                 fl.moe_ffn(x, Experts(**maps, **{f'{name}_bias': wrong}), *routes)
 
@@ -518,3 +518,41 @@ def test_what_is_no_choice_and_no_scores():
     for wrong in (None, 5):
         for call in (fl.llm.routes_of, fl.llm.stream_experts):
             with pytest.raises(fl.errors.FucinaError, match='no language model'): call(wrong, [1])
+
+# ---- one row for keys and values
+
+DEEPSEEK = SMALL | dict(model_type='deepseek_v3', n_routed_experts=8, n_group=4, topk_group=2, num_experts_per_tok=3,
+                        moe_intermediate_size=16, kv_lora_rank=24, q_lora_rank=10, qk_rope_head_dim=8, v_head_dim=6,
+                        qk_nope_head_dim=12, first_k_dense_replace=1)
+
+def test_a_latent_cache_holds_one_row_a_word():
+    model, ids = model_of(DEEPSEEK), np.random.default_rng(1).integers(0, 64, 30)
+    whole = model(ids).numpy()
+    for kind, atol in (('f32', 3e-5), ('f16', 3e-2), ('q8_0', .5)):
+        for model.fast in (None, False):
+            cache = model.cache(30, kind)
+            model(ids[:20], cache=cache)
+            for i in range(20, 30): y = model(ids[i:i + 1], cache=cache, last=True)
+            np.testing.assert_allclose(y, whole[-1], atol=atol)
+            assert cache.nbytes == 3 * 30 * {'f32': 128, 'f16': 64, 'q8_0': 34}[kind]
+
+def test_experts_in_groups():
+    "Beside a search by hand, of groups of one expert too."
+    from fucinalib.ops.mixture import within_groups
+    rng = np.random.default_rng(0)
+    for groups, best, n in ((4, 2, 8), (3, 1, 9), (5, 4, 5), (1, 1, 4)):
+        scores = rng.normal(size=(6, n))
+        found = within_groups(Tensor(scores, 'token expert'), groups, best).data
+        for row, got in zip(scores.reshape(6, groups, -1), found.reshape(6, groups, -1)):
+            order = sorted(range(groups), key=lambda g: -sum(sorted(row[g])[-2:]))[:best]
+            for g in range(groups): assert (got[g] == row[g]).all() if g in order else np.isneginf(got[g]).all()
+
+def test_gradients_pass_through_other_ways_to_look_back():
+    for values in (DEEPSEEK, LFM2):
+        model = model_of(values)
+        c = model.config
+        wide = Model(c, {n: Tensor(np.random.default_rng(i).normal(size=tuple(s.values()), scale=.4), ' '.join(s))
+                         for i, (n, s) in enumerate(tensors_of(c).items())})
+        x = param(np.random.default_rng(9).normal(size=(3, 32)), 'seq embed')
+        for b, r in list(zip(wide.blocks, c.ropes))[:2]:
+            assert fl.gradcheck(lambda x, b=b, r=r: b.attention(x, wide.turn(r, 0, 3)), x)

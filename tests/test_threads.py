@@ -148,7 +148,8 @@ def test_what_is_no_name_of_a_backend(name):
 # what depends on it
 
 PRODUCTS = {'dot', 'add_dot', 'einsum', 'matmul', 'conv1d', 'conv2d', 'conv_transpose1d',
-            'linear_cross_entropy', 'linear_distill', 'dot_ternary', 'kda_recurrent', 'attention'}
+            'linear_cross_entropy', 'linear_distill', 'dot_ternary', 'grouped_dot', 'kda_recurrent',
+            'attention'}
 
 
 def all_code(code):

@@ -56,6 +56,16 @@ MODELS = dict(
     lfm2=('Lfm2', dict(num_hidden_layers=4, block_multiple_of=8,
                        layer_types=['conv', 'conv', 'full_attention', 'conv'])),
     lfm2_plain=('Lfm2', dict(block_auto_adjust_ff_dim=False, layer_types=['conv', 'full_attention'], conv_L_cache=4)),
+    deepseek=('DeepseekV3', dict(num_hidden_layers=3, num_key_value_heads=2, n_routed_experts=8, n_group=4,
+                                 topk_group=2, num_experts_per_tok=3, moe_intermediate_size=12,
+                                 kv_lora_rank=12, q_lora_rank=10,
+                                 qk_rope_head_dim=4, v_head_dim=6, qk_nope_head_dim=8, first_k_dense_replace=1,
+                                 rope_parameters=YARN | dict(mscale=1., mscale_all_dim=1.))),
+    deepseek_plain=('DeepseekV3', dict(num_key_value_heads=2, n_routed_experts=4, n_group=1, topk_group=1,
+                                       q_lora_rank=None, num_experts_per_tok=2, moe_intermediate_size=8,
+                                       kv_lora_rank=8, v_head_dim=8,
+                                       qk_rope_head_dim=8, qk_nope_head_dim=8, first_k_dense_replace=0,
+                                       n_shared_experts=2, attention_bias=True, norm_topk_prob=False)),
     gptneox_serial=('GPTNeoX', dict(use_parallel_residual=False)))
 KEPT = 'llama', 'qwen3', 'gpt2', 'phi3_longrope', 'gemma2'      # in tests/data/decoders
 HOME = Path(__file__).parent/'data'/'decoders'
@@ -92,6 +102,8 @@ def made(name, folder):
     model = getattr(transformers, f'{kind}Model' if kind == 'GPT2LMHead' else f'{kind}ForCausalLM')(config)
     rng = np.random.default_rng(len(name))
     with torch.no_grad():
+        for n, b in model.named_buffers():
+            if n.endswith('e_score_correction_bias'): b.copy_(torch.tensor(rng.normal(size=b.shape, scale=.1)))
         for n, p in sorted(model.named_parameters()):      # norms of 1 and biases of 0 would show nothing
             wide = .2 if p.ndim == 1 else .7 if 'embed' in n or 'wte' in n else p.shape[-1]**-.5
             noise = torch.tensor(rng.normal(size=p.shape, scale=wide), dtype=p.dtype)

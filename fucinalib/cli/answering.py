@@ -40,7 +40,10 @@ ANSWER = [
     click.option('--seed', type=int, help='The same seed, the same answer.'),
     click.option('--stop', multiple=True, metavar='TEXT', help='End before this text. May be given several times.'),
     click.option('--system', help="Who the model is to be; '' for nobody."),
-    click.option('--think', is_flag=True, help='Let it think aloud first, if it can.')]
+    click.option('--think', is_flag=True, help='Let it think aloud first, if it can.'),
+    click.option('--tool', 'tools', multiple=True, metavar='NAME',
+                 help='Let it call a tool: calculator, files (looks below this folder) or wikipedia (asks the '
+                 'network). May be given several times.')]
 
 
 def options(*groups):
@@ -102,16 +105,18 @@ def question(words):
 @click.option('--raw', is_flag=True, help='Go on with the text, without the chat template.')
 @click.option('--json', 'as_json', is_flag=True, help='One JSON object at the end: content, finish, counts and times.')
 @click.option('--stats/--no-stats', default=None, help='The line of speeds on stderr; without this: in a terminal.')
-def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, think, **given):
+def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, think, tools, **given):
     """Answer one question.
 
     PROMPT is the question; - in it stands for what comes through stdin, and so does no PROMPT at all.
     """
-    text = question(prompt)
+    text, box = question(prompt), boxed(tools)
+    if raw and box: raise click.UsageError('--tool needs the chat template that --raw leaves out.')
     if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
     loaded, seconds = open_model(model, threads, **loading(given))
     options = sampling(given) | drafting(draft, given)
-    talk = (continued if raw else answered)(loaded, text, max_new, system, think, options)
+    talk = continued(loaded, text, max_new, options) if raw else answered(loaded, text, max_new, system, think, box,
+                                                                          options)
     said = []
     try:
         for piece in talk:
@@ -134,13 +139,20 @@ class Talk:
     def turn(self): return self.told()
 
 
-def answered(model, text, max_new, system, think, options):
+def boxed(names):
+    "The tools that were asked for, None if none were."
+    if not names: return None
+    from .tools import Toolbox
+    return Toolbox(names)
+
+
+def answered(model, text, max_new, system, think, box, options):
     from ..llm.chat import Chat
-    chat = Chat(model, system, think, max_new=max_new, **options)
-    return Talk(chat.stream(text), lambda: chat.last)
+    chat = Chat(model, system, think, tools=box and box.schemas, max_new=max_new, **options)
+    return Talk(box.stream(chat, text) if box else chat.stream(text), lambda: chat.last)
 
 
-def continued(model, text, max_new, system, think, options):
+def continued(model, text, max_new, options):
     from ..llm.chat import ContextFull, Turn, prompt_ids
     from ..llm.generation import generate
     ids = prompt_ids(model.tokenizer, text)
@@ -210,8 +222,8 @@ class Stopper:
 
 class Session:
     "A chat in a terminal or a pipe."
-    def __init__(self, name, threads, how, make):
-        self.make, self.name, self.threads, self.how = make, name, threads, how
+    def __init__(self, name, threads, how, box, make):
+        self.make, self.name, self.threads, self.how, self.box = make, name, threads, how, box
         self.seen = say.in_terminal(sys.stdin) and say.in_terminal(sys.stdout)
         self.open(name)
 
@@ -251,7 +263,7 @@ class Session:
     def turn(self, line):
         try:
             with Stopper() as stop:
-                for piece in self.chat.stream(line):
+                for piece in self.box.stream(self.chat, line) if self.box else self.chat.stream(line):
                     say.write(piece)
                     if stop.asked: break
         except KeyboardInterrupt:
@@ -324,14 +336,15 @@ COMMANDS = dict(help='these commands', system='who the model is to be', model='a
 
 @fucina.command()
 @options(MODEL, DRAFT, ANSWER)
-def chat(model, threads, draft, max_new, system, think, **given):
+def chat(model, threads, draft, max_new, system, think, tools, **given):
     """Talk with a model, a line at a time.
 
     An empty line or the end of the input ends a chat that comes through a pipe. /help names the commands.
     """
     from ..llm.chat import Chat
-    options = sampling(given) | drafting(draft, given)
-    session = Session(model, threads, loading(given), lambda m: Chat(m, system, think, max_new=max_new, **options))
+    options, box = sampling(given) | drafting(draft, given), boxed(tools)
+    session = Session(model, threads, loading(given), box, lambda m: Chat(
+        m, system, think, tools=box and box.schemas, max_new=max_new, **options))
     if session.seen: say.note('Ctrl-C stops an answer, Ctrl-D leaves, /help names the commands')
     with line_editing() if session.seen else _nothing(): session.talk()
 

@@ -202,6 +202,13 @@ class Chat:
             raise fault(OptionError, f'a turn is a text, not {brief(text)}', "chat.ask('hello')")
         return self._answer([*self.messages, dict(role='user', content=text)], options)
 
+    def reply(self,
+              messages,    # what follows in the conversation: results of tools, say
+              **options,   # of fl.llm.generate, for this answer
+             ):
+        "The answer in pieces, like that of `stream`."
+        return self._answer([*self.messages, *messages], options)
+
     def _answer(self, messages, options):
         from .generation import generate
         plain, ids = self._prompt(messages)

@@ -5,14 +5,14 @@
 # %% auto #0
 __all__ = ['IDLE', 'ROPES', 'ACTS', 'PLAIN', 'FAMILIES', 'ALIASES', 'METADATA', 'ROPE_TENSORS', 'ROPE_KEPT',
            'GGUF_IDLE', 'HABITS', 'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'MIXTRAL', 'EXPERTS',
-           'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED', 'APART', 'PREFIXES',
-           'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds', 'rope_plain',
+           'DEEPSEEK', 'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED', 'APART',
+           'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds', 'rope_plain',
            'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of', 'rope_params',
            'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral', 'switched', 'smollm3', 'qwen2',
            'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox',
            'experts_in', 'without_experts', 'mixtral', 'qwen2moe', 'qwen3moe', 'gptoss', 'lfm2', 'adjusted',
-           'family_called', 'sizes_in', 'act_of', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of',
-           'tensor_names', 'row_order']
+           'deepseek', 'latent_biases', 'deepseek_experts', 'family_called', 'sizes_in', 'act_of', 'read_config',
+           'rope_in_metadata', 'as_config', 'scalar_of', 'tensor_names', 'row_order']
 
 # %% ../../nbs/44a_families.ipynb #f01bfd2f
 import math
@@ -224,18 +224,19 @@ def gptneox(c, n, d):
 # %% ../../nbs/44a_families.ipynb #80420adf
 def experts_in(c, inside='moe_intermediate_size'):
     "How many experts a layer has, how many a word, how large they are."
-    found = dict(experts=c('num_local_experts num_experts'), chosen=c('num_experts_per_tok'))
-    return found | dict(expert_hidden=c(inside))
+    many = c('num_local_experts num_experts n_routed_experts')
+    return dict(experts=many, chosen=c('num_experts_per_tok'), expert_hidden=c(inside))
 
 def without_experts(c, n):
     "Layers with one feed-forward: listed, or all but each so many."
     listed, step = c('mlp_only_layers', ()), c('decoder_sparse_step', 1)
     return tuple([i for i in range(n) if i in listed or (i + 1) % step])
 
-# %% ../../nbs/44a_families.ipynb #60f68f60
+# %% ../../nbs/44a_families.ipynb #7d0faf3f
 def mixtral(c, n, d):
     return dict(mistral(c, n, d), ropes=same_rope(c, d, n, 1e6)) | experts_in(c, 'intermediate_size')
 
+# %% ../../nbs/44a_families.ipynb #cb1ff012
 def qwen2moe(c, n, d):
     most = c('max_window_layers', 28)
     windows = switched(c, n, lambda i: i % 2 == 0 and i < most)
@@ -261,7 +262,7 @@ def gptoss(c, n, d):
     return experts_in(c, 'intermediate_size') | dict(ropes=same_rope(c, d, n, 150000.), windows=windows,
                                                      biases=biases, sinks=True, act='swiglu_oai')
 
-# %% ../../nbs/44a_families.ipynb #75ac8cc6
+# %% ../../nbs/44a_families.ipynb #0656b0e1
 def lfm2(c, n, d):
     refuse_on(c, 'conv_bias')
     told, whole = c('layer_types'), c('full_attn_idxs', range(n))
@@ -270,12 +271,40 @@ def lfm2(c, n, d):
     own = dict(convs=convs, taps=c('conv_L_cache', 3), ropes=tuple(ropes), qk_norm='head')
     return own | adjusted(c)
 
+# %% ../../nbs/44a_families.ipynb #e752c7d1
 def adjusted(c):
     "The width inside the feed-forward: two thirds of what is told, times a factor, in whole multiples."
     inside, each = c('block_ff_dim intermediate_size'), c('block_multiple_of', 256)
     factor = c('block_ffn_dim_multiplier', 1.)
     if not c('block_auto_adjust_ff_dim', True): return dict(hidden=inside)
     return dict(hidden=-(-int(factor * (2 * inside // 3)) // each) * each)
+
+# %% ../../nbs/44a_families.ipynb #4d9cecd5
+def deepseek(c, n, d):
+    if not c('rope_interleave', True):
+        head = 'deepseek that turns halves'
+        raise fault(OptionError, head, help='rope_interleave true, which turns neighbours')
+    c('num_nextn_predict_layers num_mtp_layers head_dim qk_head_dim ep_size')      # no arithmetic
+    turned, p = c('qk_rope_head_dim', 64), rope_params(c)
+    d = c('qk_nope_head_dim', 128) + turned
+    sharp = 1 + .1 * p.get('mscale_all_dim', 0) * math.log(p.get('factor') or 1)
+    row = dict(latent=c('kv_lora_rank'), q_latent=c('q_lora_rank', 0), turned=turned)
+    how = dict(d=d, v_d=c('v_head_dim', 128), scale=d**-.5 * sharp**2, ropes=same_rope(c, turned, n))
+    return row | how | dict(biases=latent_biases(c)) | deepseek_experts(c)
+
+# %% ../../nbs/44a_families.ipynb #73b6b1ba
+def latent_biases(c):
+    "Maps that have one, of attention with rows."
+    return (' q_down' * bool(c('q_lora_rank')) + ' kv o') * bool(c('attention_bias'))
+
+# %% ../../nbs/44a_families.ipynb #ee8bc19f
+def deepseek_experts(c):
+    "How experts are chosen: scored one by one, in groups."
+    inside, first = c('moe_intermediate_size'), c('first_k_dense_replace', 3)
+    groups = dict(groups=c('n_group', 1), best_groups=c('topk_group', 1), dense=tuple(range(first)))
+    how = dict(scoring='sigmoid', over_all=not c('norm_topk_prob', True), share=False)
+    how['expert_scale'] = c('routed_scaling_factor', 2.5)
+    return experts_in(c) | groups | how | dict(shared=inside * c('n_shared_experts', 1))
 
 # %% ../../nbs/44a_families.ipynb #26dcdf9e
 ACTS = dict(silu='swiglu', swish='swiglu', gelu_pytorch_tanh='geglu')      # with a gate
@@ -290,10 +319,10 @@ FAMILIES = dict(llama=(llama, False, 'silu', 1e-6), mistral=(mistral, False, 'si
                 granite=(granite, False, 'silu', 1e-6), gptneox=(gptneox, False, 'gelu', 1e-5),
                 mixtral=(mixtral, False, 'silu', 1e-5), qwen2moe=(qwen2moe, False, 'silu', 1e-6),
                 qwen3moe=(qwen3moe, False, 'silu', 1e-6), gptoss=(gptoss, False, 'silu', 1e-5),
-                lfm2=(lfm2, True, 'silu', 1e-5))
+                lfm2=(lfm2, True, 'silu', 1e-5), deepseek=(deepseek, False, 'silu', 1e-6))
 # as files call them
 ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2moe',
-           'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss'}
+           'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss', 'deepseek_v3': 'deepseek'}
 
 # %% ../../nbs/44a_families.ipynb #a825a9ad
 def family_called(name):
@@ -453,6 +482,11 @@ MIXTRAL = {'block_sparse_moe.gate': 'router', 'block_sparse_moe.experts.w1': 'ga
 EXPERTS = {f'mlp.experts.{n}_proj': f'{n}s' for n in ('gate', 'up', 'down')} | {
     f'mlp.shared_expert.{n}_proj': n for n in ('gate', 'up', 'down')} | {
     'mlp.gate': 'router', 'mlp.shared_expert_gate': 'share'}
+DEEPSEEK = {'self_attn.q_a_proj': 'q_down', 'self_attn.q_a_layernorm': 'q_norm',
+            'self_attn.q_b_proj': 'q', 'self_attn.kv_a_proj_with_mqa': 'kv',
+            'self_attn.kv_a_layernorm': 'kv_norm',
+            'self_attn.kv_b_proj': 'kv_up', 'mlp.gate.e_score_correction_bias': 'shift'} | {
+    f'mlp.shared_experts.{n}_proj': n for n in ('gate', 'up', 'down')}
 LFM2 = {f'self_attn.{n}_proj': n for n in 'qkv'} | {
     'self_attn.out_proj': 'o', 'conv.out_proj': 'o', 'conv.in_proj': 'into', 'conv.conv': 'taps',
     'self_attn.q_layernorm': 'q_norm', 'self_attn.k_layernorm': 'k_norm', 'operator_norm': 'norm1',
@@ -469,6 +503,7 @@ SAFETENSORS = dict.fromkeys(FAMILIES, (OUTER, 'layers', INNER)) | dict(
     gpt2=({'wte': 'embed', 'wpe': 'places', 'ln_f': 'norm', 'lm_head': 'head'}, 'h', GPT2),
     gptneox=({'embed_in': 'embed', 'final_layer_norm': 'norm', 'embed_out': 'head'}, 'layers', NEOX),
     lfm2=({'embed_tokens': 'embed', 'embedding_norm': 'norm', 'lm_head': 'head'}, 'layers', LFM2),
+    deepseek=(OUTER, 'layers', INNER | EXPERTS | DEEPSEEK),
     mixtral=(OUTER, 'layers', INNER | MIXTRAL), qwen2moe=(OUTER, 'layers', INNER | EXPERTS),
     qwen3moe=(OUTER, 'layers', INNER | EXPERTS | QK),
     gptoss=(OUTER, 'layers', INNER | EXPERTS | {'mlp.router': 'router', 'self_attn.sinks': 'sinks'}))
@@ -487,7 +522,8 @@ GGUF = (IN_GGUF, 'blk', {
 
 # %% ../../nbs/44a_families.ipynb #5a3bf327
 HOW = {('safetensors', 'gpt2'): dict.fromkeys('q o up down'.split(), 'columns'),
-       ('safetensors', 'gptneox'): dict(q='heads')} | {
+       ('safetensors', 'gptneox'): dict(q='heads'),
+       ('safetensors', 'deepseek'): dict(q='tails', kv='tail')} | {
        ('gguf', f): dict(q='pairs', k='pairs') for f in 'llama mistral mixtral smollm3 granite'.split()}
 
 IN_GGUF_OWN = dict(phi3=dict(ffn_up='gate up'), gptoss=dict(post_attention_norm='norm2'))
@@ -522,5 +558,10 @@ SHIFTED = {('safetensors', 'gemma2'), ('safetensors', 'gemma3')}      # norms ar
 # %% ../../nbs/44a_families.ipynb #179dc013
 def row_order(c, how, n):
     "Which row of the file's weight each of ours is, None where they are in order."
+    if how.startswith('tail'):      # of each head, or of all: numbers that turn, in pairs
+        rows = np.arange(n).reshape(-1, c.d if how == 'tails' else n)
+        pairs = rows[:, -c.turned:].reshape(len(rows), -1, 2).copy()
+        rows[:, -c.turned:] = pairs.swapaxes(1, 2).reshape(len(rows), -1)
+        return rows.reshape(-1)
     if how == 'heads': return np.arange(n).reshape(-1, 3, c.d).swapaxes(0, 1).reshape(-1)
     return np.arange(n).reshape(-1, c.d // 2, 2).swapaxes(1, 2).reshape(-1) if how == 'pairs' else None

@@ -23,6 +23,7 @@ def gathered(names,  # name without prefix -> name in the file
         if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
         elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: as_row(get(n))
         elif plain.endswith('conv.conv.weight'): made[plain] = lambda n=name: as_taps(get(n))
+        elif plain.endswith('e_score_correction_bias'): made[f'{plain}.weight'] = lambda n=name: get(n)
         elif plain.endswith('.sinks'): made[f'{plain}.weight'] = lambda n=name: get(n)
         elif turn := TURNS.fullmatch(plain): made |= in_turns(turn, name, names, get)
         else: made[plain] = lambda n=name: get(n)

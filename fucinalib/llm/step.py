@@ -121,7 +121,9 @@ def through_chosen(f):
     def mixed(x):
         if len(x) > 1: return f(wrap(x, ('seq', 'embed'))).data
         scores = router(x)[0][0]
-        selected, weights = routed(scores, f.chosen, f.over_all, f.up.prefer(scores, f.chosen) if streamed else None)
+        preferred = f.up.prefer(scores, f.chosen) if streamed else None
+        if f.shift is None: selected, weights = routed(scores, f.chosen, f.over_all, preferred)
+        else: selected, weights = [a.data[0] for a in f.shifted(wrap(scores[None], ('seq', 'expert')))]
         if streamed: f.up.look_ahead(x[0], f.chosen)
         y, pairs, most = 0, list(zip(selected, weights)), f.up.at_once if streamed else f.chosen
         for i in range(0, len(pairs), most):
@@ -203,7 +205,8 @@ class Layer:
 
     def looked(self, x, turn, cache):
         "Rows through what looks back in another way, chapter 43a."
-        return self.look(wrap(x, ('seq', 'embed')), turn, cache).data
+        def turned(a): return wrap(kernels.rope_half(np.ascontiguousarray(a.data), *turn, 1.), a.tags)
+        return self.look(wrap(x, ('seq', 'embed')), turn and turned, cache).data
 
     def added(self, x, y):
         if self.plus != 1: y = y * self.plus

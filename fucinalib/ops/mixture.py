@@ -5,7 +5,7 @@ chosen."""
 
 # %% auto #0
 __all__ = ['BENDS', 'RoutePlan', 'route_plan', 'matrix_of', 'times_matrix', 'grouped_dot', 'Experts',
-           'clamped_swiglu', 'steep_swiglu', 'moe_ffn']
+           'clamped_swiglu', 'steep_swiglu', 'moe_ffn', 'within_groups']
 
 # %% ../../nbs/25b_mixture.ipynb #290cb878
 from collections import namedtuple
@@ -17,6 +17,7 @@ from ..autograd import op
 from ..block_arithmetic import multiply, tiled_back
 from ..checks import rank, real
 from ..errors import named
+from .construction import one_hot
 from .copies import concat
 from ..tensor import Tensor, wrap
 from ..unrouted import bend_called, check_groups, check_routes, check_selected
@@ -47,7 +48,7 @@ def route_plan(selected,  # whole numbers: the experts of each token, 'token cho
     inverse[order] = np.arange(len(order))
     return RoutePlan(count, count.cumsum() - count, order, inverse)
 
-# %% ../../nbs/25b_mixture.ipynb #b77304f0
+# %% ../../nbs/25b_mixture.ipynb #0a337d4e
 def _spans(counts):
     "(group, where its rows are) of each group that has any."
     ends = np.cumsum(counts)
@@ -58,6 +59,7 @@ def matrix_of(w, e):
     if isinstance(w, Tensor): return wrap(w.data[e], w.tags[1:])
     return w.select(**{w.tags[0]: e})
 
+# %% ../../nbs/25b_mixture.ipynb #9a57dd10
 def times_matrix(x, m):
     "Rows times a matrix."
     if isinstance(m, Tensor): return kernels.matmul(x, m.data.T.astype(x.dtype, copy=False))
@@ -108,7 +110,7 @@ class Experts:
         n, ff, embed = self.up.shape
         return f'Experts: {n} of {embed} to {ff} to {embed}, {self.act}, {self.up.dtype}'
 
-# %% ../../nbs/25b_mixture.ipynb #87e234e9
+# %% ../../nbs/25b_mixture.ipynb #5e9fa6af
 def clamped_swiglu(up, gate, limit=10.):
     "SwiGLU of values that were stopped at a limit, the gate from above alone."
     return up.clamp(-limit, limit).swiglu(gate.clamp(max=limit))
@@ -118,10 +120,11 @@ def steep_swiglu(up, gate, limit=7., slope=1.702):
     gate = gate.clamp(max=limit)
     return (up.clamp(-limit, limit) + 1) * gate * (gate * slope).sigmoid()
 
+# %% ../../nbs/25b_mixture.ipynb #f9a4c7c1
 BENDS = dict(swiglu=Tensor.swiglu, geglu=Tensor.geglu, swiglu_clamp10=clamped_swiglu,
              swiglu_oai=steep_swiglu)
 
-# %% ../../nbs/25b_mixture.ipynb #2a8c9738
+# %% ../../nbs/25b_mixture.ipynb #58dd59c2
 def _fetched(experts, plan):
     "A block in which the matrices of the chosen experts are there, wherever they are kept."
     acquire = getattr(experts.up, 'acquire', None)
@@ -135,12 +138,14 @@ def _parts_of(plan, most):
         count[own] = plan.count[own]
         yield plan._replace(count=count, order=plan.order[plan.offset[own[0]]:][:count.sum()])
 
+# %% ../../nbs/25b_mixture.ipynb #e98a3972
 def _with_bias(y, bias, plan):
     "Rows with the bias of their own expert."
     if bias is None: return y
     rows = bias.index_select(bias.tags[0], plan.owner, out=y.tags[0])
     return y + (rows if rows.dtype == y.dtype else rows.to(y.dtype))
 
+# %% ../../nbs/25b_mixture.ipynb #b2603dde
 def _through(x, experts, plan):
     "Rows in groups through their experts."
     up = _with_bias(x.grouped_dot(experts.up, plan.count), experts.up_bias, plan)
@@ -166,3 +171,16 @@ def moe_ffn(x:Tensor,        # 'token embed'
     y = rows[0] if len(rows) == 1 else concat(rows, token)
     y = y.index_select(token, plan.inverse).split(token, f'{token} {choice}', shape)
     return (y * weights).sum(choice)
+
+# %% ../../nbs/25b_mixture.ipynb #638ed188
+def within_groups(scores:Tensor,  # the last axis: experts
+                  groups,         # how many groups of neighbours they form
+                  best,           # how many of those may be chosen from
+                 )->Tensor:       # like scores
+    "Scores with -inf in all groups but the best, those whose two best are highest together."
+    tag, n = scores.tags[-1], scores.shape[-1]
+    parts = scores.split(tag, 'group inner', (groups, n // groups))
+    sums = parts.topk('inner', min(2, n // groups)).values.sum('inner')
+    which = sums.topk('group', best, 'choice').indices
+    open_ = one_hot(which.data, (*which.tags, 'group'), groups, dtype=str(scores.dtype)).sum('choice')
+    return (parts + open_.log()).merge(tag, 'group inner')

@@ -135,7 +135,7 @@ def call_of(call, place):
     if not isinstance(of, dict) or not isinstance(of.get('name'), str): raise refuse(f'{place} holds no call', place)
     given = of.get('arguments', '')
     try: given = json.loads(given or '{}') if isinstance(given, str) else given
-    except ValueError: raise refuse(f'{place} has arguments that are no JSON', place) from None
+    except (ValueError, RecursionError): raise refuse(f'{place} has arguments that are no JSON', place) from None
     return dict(id=call.get('id', ''), type='function', function=dict(name=of['name'], arguments=given))
 
 
@@ -230,8 +230,10 @@ def tools_of(given, serving):
         if not isinstance(of, dict) or not isinstance(of.get('name'), str) or not of['name']:
             raise refuse(f'tools[{i}] is no function', f'tools[{i}]', '{"type": "function", "function": {"name": "f"}}')
         tools[of['name']] = dict(type='function', function=of)
-    named = choice.get('function', {}).get('name') if isinstance(choice, dict) else None
-    if isinstance(choice, str) and choice not in ('none', 'auto', 'required') or isinstance(choice, dict) and not named:
+    named = choice.get('function') if isinstance(choice, dict) else None
+    named = named.get('name') if isinstance(named, dict) else None
+    if isinstance(choice, str) and choice not in ('none', 'auto', 'required') or \
+            isinstance(choice, dict) and not (named and isinstance(named, str)):
         raise refuse(f'tool_choice is {brief(choice)}', 'tool_choice', 'none, auto, required, or a function')
     if named and named not in tools or choice == 'required' and not tools:
         raise refuse(f'tool_choice wants {brief(named or "a tool")}, which is not among tools', 'tool_choice')
