@@ -2,7 +2,9 @@
 import io, json, os, pty, re, select, shlex, signal, subprocess, sys, time
 from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 import pytest
+from speaker import CHATML
 from fucinalib.cli import bench
 from fucinalib.errors import FucinaError
 
@@ -407,6 +409,23 @@ def test_a_model_calls_a_tool(fucina):
     assert done.stdout == 'I cannot.\n'
     without = fucina('run', 'hi', '-m', 'tools:' + said)      # off unless they are asked for
     assert without.stdout == said.partition('|')[0] + '\n' and without.stderr == ''
+
+
+def test_marks_of_calls_that_no_text_shows(capsys):
+    "Mistral and Gemma 4 write them as control tokens, which an answer leaves out."
+    from fucinalib.cli.tools import Toolbox
+    from fucinalib.llm import Chat
+    from speaker import SPECIAL, Bytes, Speaker
+    class Hiding(Bytes):
+        def __init__(self):
+            super().__init__([*SPECIAL, '[TOOL_CALLS]'])
+            self.control = frozenset(self.special.values())
+        def stream(self, special=False): return SimpleNamespace(push=lambda i: self.decode([i], special), end=str)
+    model = Speaker(['', 'It is 42.'], '{{ tools }}[TOOL_CALLS]' + CHATML, tokenizer=Hiding())
+    model.answers[0] = [model.tokenizer.special['[TOOL_CALLS]'],
+                        *b'[{"name": "calculator", "arguments": {"expression": "6 * 7"}}]']
+    chat, box = Chat(model), Toolbox(['calculator'])
+    assert ''.join(box.stream(chat, 'six times seven?')) == 'It is 42.' and capsys.readouterr().err.endswith(': 42\n')
 
 
 def test_a_model_that_calls_without_end_is_stopped(fucina):

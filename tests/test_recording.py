@@ -989,3 +989,19 @@ def test_holders_are_counted_in_any_python():
     for n in range(1, 4):
         assert plans._count_all(weakref.ref(one)) - plans.ASKING == n
         more.append(one)
+
+
+def test_norms_one_behind_another_are_replayed(backend):
+    "Running averages move in the first, the second looks at values: no reason to give up the plan."
+    nn, found = fl.nn, []
+    for recorded in (True, False):
+        model = nn.Sequential(nn.Conv2d('c=1', 'f=4', 3, seed=0), nn.BatchNorm('f=4'), fl.relu,
+                              nn.GroupNorm('f=4', 2, 'h w'), nn.Conv2d('f=4', 'g=4', 3, seed=1), nn.BatchNorm('g=4'),
+                              nn.GroupNorm('g=4', 2), nn.Linear('h=6 w=6 g=4', 'k=3', seed=2))
+        step, rng = clipped_step(model, 'k'), np.random.default_rng(0)
+        if recorded: step = record(step)
+        losses = [step(fl.Tensor(rng.normal(size=(4, 10, 10, 1)).astype('f4'), 'b h w c'),
+                       fl.Tensor(rng.integers(0, 3, 4), 'b')).item() for _ in range(9)]
+        if recorded: assert step.why is None and step.replays >= 4
+        found.append((losses, [t.data.tobytes() for _, t in model.named_tensors()]))
+    assert found[0] == found[1]

@@ -130,29 +130,31 @@ class Toolbox:
 
     schemas = property(lambda self: [t.schema(n) for n, t in self.tools.items()])
 
-    def check(self, chat):
-        "Refuse a model whose template knows no tools."
+    def dialect(self, chat):
+        "How the chat's model writes calls; a model whose template knows no tools is refused."
         from ..serve.tools import dialect_of
-        if dialect_of(chat.template.source): return
-        raise refuse('the chat template of this model knows no tools', 'fucina models list shows which ones can')
+        found = dialect_of(chat.template.source)
+        if found is None:
+            raise refuse('the chat template of this model knows no tools', 'fucina models list shows which ones can')
+        hidden = getattr(chat.tok, 'control', ())
+        chat.shown = any(chat.tok.special.get(mark) in hidden for mark in found[:2] if mark)
+        return found
 
     def stream(self, chat, text):
         "The answer in pieces, calls and their results left out."
-        self.check(chat)
-        messages = [dict(role='user', content=text)]
+        dialect, messages = self.dialect(chat), [dict(role='user', content=text)]
         for _ in range(ROUNDS):
             calls = []
-            yield from self.heard(chat.reply(messages), calls, chat.template.source)
+            yield from self.heard(chat.reply(messages), calls, dialect)
             if not calls: return
             messages = [dict(role='tool', name=name, content=self.result(name, given)) for name, given in calls]
         say.note(f'stopped after {ROUNDS} rounds of calls')
 
-    def heard(self, pieces, calls, source):
+    def heard(self, pieces, calls, dialect):
         "What is text of an answer; what is a call joins `calls`."
         from ..serve.speech import Speech
-        from ..serve.tools import dialect_of
         known = {n: s['function']['parameters'] for n, s in zip(self.tools, self.schemas)}
-        speech = Speech(dialect=dialect_of(source), tools=known)
+        speech = Speech(dialect=dialect, tools=known)
         for piece, end in ended(pieces):
             for change in speech.push(piece, end):
                 for call in change.get('tool_calls', ()):

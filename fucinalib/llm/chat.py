@@ -3,6 +3,7 @@
 The cache of keys and values keeps what the model has read and said. The next turn's text begins with the same text,
 so only the end of the answer, the new question and the beginning of the next answer are read.
 """
+from types import SimpleNamespace
 from typing import NamedTuple
 from ..errors import OptionError, OptionTypeError, brief, fault, some
 from .unfit import check_model
@@ -134,6 +135,7 @@ class Chat:
         self.template = Template(template, special_texts(self.tok)) if isinstance(template, str) else \
             template or Template.of(model)
         self.tools, self.max_new, self.options = tools, max_new, options
+        self.shown = False      # whether control tokens are in the text: some write marks of calls with them
         self.ends = end_tokens(model, self.template)
         self.clear()
 
@@ -221,6 +223,7 @@ class Chat:
         options['stop'] = [*_listed(options.get('stop', ())), *self.ends]
         made, before = generate(self.model, ids, max_new=most, context=self.context, **options), len(ids)
         made.goes_on = False
+        if self.shown: made.tokenizer = SimpleNamespace(stream=lambda: self.tok.stream(special=True))
         try:
             for step in made:
                 if step.text: yield step.text

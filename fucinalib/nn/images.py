@@ -337,9 +337,8 @@ class BatchNorm(Told):
         learnt = self.eps, self.weight, self.bias
         if not self.training: return deviation(x, self.running_mean, self.running_var, *learnt)
         others, n = apart_from(x, self.channel)
-        m, v = x.mean(*others), x.var(*others)
-        y = deviation(x, m, v, *learnt)
-        if not _again.get(): follow_batch(self, m.detach(), v.detach() * (n / (n - 1)))
+        y, seen = x.group_norm(self.channel, x.size(self.channel), *learnt, others), x.detach()
+        if not _again.get(): follow_batch(self, seen.mean(*others), seen.var(*others) * (n / (n - 1)))
         return y
 
 # %% ../../nbs/30c_image_layers.ipynb #9d3ae453

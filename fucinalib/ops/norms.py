@@ -135,6 +135,10 @@ def _of_groups(m, length, groups, n):
     every = np.concatenate([length, (m - mean) * np.sqrt(n)], -1)
     return mean, np.hypot.reduce(every, -1, keepdims=True)
 
+def _tell_channels(a, n):
+    "What a group has, (outer, groups, 1), for each of its n channels."
+    return np.broadcast_to(a, (*a.shape[:2], n)).reshape(len(a), -1)
+
 # %% ../../nbs/20_norms.ipynb #5aad26f2
 def _as_places(x, tag, over):
     "What lays an array like x as (outer, places, channels), and the way back."
@@ -150,7 +154,7 @@ def _group_rules(laid, back, v, m, r, w, groups, n):
     "The gradients for x, weight and bias."
     def shared(a):
         of = (a * w).reshape(len(a), groups, -1)
-        return np.broadcast_to(of.sum(-1, keepdims=True), of.shape).reshape(a.shape) * (-r / n)
+        return _tell_channels(of.sum(-1, keepdims=True), of.shape[2]) * (-r / n)
     def rules(g):
         g = laid(g)
         flat, along = kernels.group_sums(g, v, m, r)
@@ -194,7 +198,7 @@ def group_norm(x:Tensor,            # two axes, channels last; with `over` any
     m, size = _of_groups(*kernels.moments_mid(v), groups, v.shape[1])
     n = v.shape[1] * c // groups
     r = 1 / np.hypot(size / np.sqrt(n), np.sqrt(np.float64(eps)))
-    m, r = [np.repeat(a, c // groups, -1).reshape(-1, c) for a in (m, r)]
+    m, r = [_tell_channels(a, c // groups) for a in (m, r)]
     rules = _group_rules(laid, back, v, m, r, w, groups, n)
     return back(kernels.group_affine(v, m, r, w, b)), x.tags, rules
 

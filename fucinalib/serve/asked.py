@@ -169,6 +169,7 @@ class Asked:
         "One more answer."
         job = Job(generate(serving.model, check_room(ids, serving), **made), None, owner=self)
         self.jobs.append(job)
+        job.made.goes_on = self.kind != 'chat'
         job.guide = more['guide'](job.made.ends) if more.get('guide') else None
         if more.get('shown'): job.made.tokenizer = Shown(serving.tokenizer)
         spoken = more['speech']() if 'speech' in more else Speech('answer')
