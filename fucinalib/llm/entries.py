@@ -9,9 +9,11 @@ from ..errors import OptionError, OptionTypeError, brief, fault
 __all__ = ['check_entry', 'all_ignored', 'lacking_entry', 'as_many']
 
 
-def whole_between(least, most): return lambda v: is_whole(v) and least <= v <= most, f'a whole number from {least} to {most}'
+def size_in(least, most):
+    "A whole number from least to most."
+    return lambda v: is_whole(v) and least <= v <= most, f'a whole number from {least} to {most}'
 
-def number_from(least=-math.inf, open=False):
+def amount(least=-math.inf, open=False):
     "A finite number that is at least so large, or larger."
     ok = lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and math.isfinite(v)
     words = 'a number' if least == -math.inf else f'a number {"above" if open else "of at least"} {least}'
@@ -25,27 +27,27 @@ FLAG = lambda v: isinstance(v, (bool, np.bool_)) or is_whole(v) and v in (0, 1),
 
 # kind -> entries, of config.json, of its rope_parameters, and what follows the architecture's name in a GGUF
 KINDS = {
-    whole_between(1, 2**20): '''hidden_size n_embd num_attention_heads n_head num_key_value_heads head_dim embedding_length
+    size_in(1, 2**20): '''hidden_size n_embd num_attention_heads n_head num_key_value_heads head_dim embedding_length
         attention.head_count attention.key_length rope.dimension_count
         sliding_window_pattern _sliding_window_pattern decoder_sparse_step no_rope_layer_interval''',
-    whole_between(1, 2**16): 'num_hidden_layers n_layer block_count',
-    whole_between(1, 2**31): 'vocab_size intermediate_size n_inner feed_forward_length',
-    whole_between(2, 2**40): '''max_position_embeddings n_positions original_max_position_embeddings context_length
+    size_in(1, 2**16): 'num_hidden_layers n_layer block_count',
+    size_in(1, 2**31): 'vocab_size intermediate_size n_inner feed_forward_length',
+    size_in(2, 2**40): '''max_position_embeddings n_positions original_max_position_embeddings context_length
         rope.scaling.original_context_length''',
-    whole_between(0, 2**40): '''sliding_window max_window_layers moe_intermediate_size shared_expert_intermediate_size
+    size_in(0, 2**40): '''sliding_window max_window_layers moe_intermediate_size shared_expert_intermediate_size
         num_experts num_local_experts num_experts_per_tok experts_per_token expert_count expert_used_count''',
-    number_from(0, open=True): '''rope_theta rotary_emb_base rope_local_base_freq factor partial_rotary_factor rotary_pct
+    amount(0, open=True): '''rope_theta rotary_emb_base rope_local_base_freq factor partial_rotary_factor rotary_pct
         attention_factor attn_factor logits_scaling query_pre_attn_scalar rope.freq_base rope.scaling.factor''',
-    number_from(0): 'rms_norm_eps layer_norm_epsilon layer_norm_eps attn_logit_softcapping final_logit_softcapping',
-    number_from(): '''low_freq_factor high_freq_factor beta_fast beta_slow mscale mscale_all_dim swiglu_alpha swiglu_limit
+    amount(0): 'rms_norm_eps layer_norm_epsilon layer_norm_eps attn_logit_softcapping final_logit_softcapping',
+    amount(): '''low_freq_factor high_freq_factor beta_fast beta_slow mscale mscale_all_dim swiglu_alpha swiglu_limit
         attention_multiplier embedding_multiplier residual_multiplier''',
     FLAG: '''tie_word_embeddings attention_bias mlp_bias qkv_bias use_sliding_window use_parallel_residual truncate
         norm_topk_prob''',
     TEXT: 'hidden_activation hidden_act activation_function rope_type type rope.scaling.type',
     OBJECT: 'rope_parameters rope_scaling quantization_config sliding_attention full_attention',
     every(TEXT, 'texts'): 'layer_types', every(FLAG, 'true and false'): 'no_rope_layers',
-    every(whole_between(0, 2**16), 'whole numbers'): 'mlp_only_layers',
-    every(number_from(0, open=True), 'numbers above 0'): 'short_factor long_factor divisors'}
+    every(size_in(0, 2**16), 'whole numbers'): 'mlp_only_layers',
+    every(amount(0, open=True), 'numbers above 0'): 'short_factor long_factor divisors'}
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
 
 
