@@ -13,7 +13,7 @@ def size_in(least, most):
     "A whole number from least to most."
     return lambda v: is_whole(v) and least <= v <= most, f'a whole number from {least} to {most}'
 
-def amount(least=-math.inf, open=False):
+def finite_from(least=-math.inf, open=False):
     "A finite number that is at least so large, or larger."
     ok = lambda v: isinstance(v, (int, float, np.number)) and not isinstance(v, bool) and math.isfinite(v)
     words = 'a number' if least == -math.inf else f'a number {"above" if open else "of at least"} {least}'
@@ -36,18 +36,18 @@ KINDS = {
         rope.scaling.original_context_length''',
     size_in(0, 2**40): '''sliding_window max_window_layers moe_intermediate_size shared_expert_intermediate_size
         num_experts num_local_experts num_experts_per_tok experts_per_token expert_count expert_used_count''',
-    amount(0, open=True): '''rope_theta rotary_emb_base rope_local_base_freq factor partial_rotary_factor rotary_pct
-        attention_factor attn_factor logits_scaling query_pre_attn_scalar rope.freq_base rope.scaling.factor''',
-    amount(0): 'rms_norm_eps layer_norm_epsilon layer_norm_eps attn_logit_softcapping final_logit_softcapping',
-    amount(): '''low_freq_factor high_freq_factor beta_fast beta_slow mscale mscale_all_dim swiglu_alpha swiglu_limit
-        attention_multiplier embedding_multiplier residual_multiplier''',
+    finite_from(0, open=True): '''rope_theta rotary_emb_base rope_local_base_freq factor partial_rotary_factor
+        rotary_pct attention_factor attn_factor logits_scaling query_pre_attn_scalar rope.freq_base rope.scaling.factor''',
+    finite_from(0): 'rms_norm_eps layer_norm_epsilon layer_norm_eps attn_logit_softcapping final_logit_softcapping',
+    finite_from(): '''low_freq_factor high_freq_factor beta_fast beta_slow mscale mscale_all_dim swiglu_alpha
+        swiglu_limit attention_multiplier embedding_multiplier residual_multiplier''',
     FLAG: '''tie_word_embeddings attention_bias mlp_bias qkv_bias use_sliding_window use_parallel_residual truncate
         norm_topk_prob''',
     TEXT: 'hidden_activation hidden_act activation_function rope_type type rope.scaling.type',
     OBJECT: 'rope_parameters rope_scaling quantization_config sliding_attention full_attention',
     every(TEXT, 'texts'): 'layer_types', every(FLAG, 'true and false'): 'no_rope_layers',
     every(size_in(0, 2**16), 'whole numbers'): 'mlp_only_layers',
-    every(amount(0, open=True), 'numbers above 0'): 'short_factor long_factor divisors'}
+    every(finite_from(0, open=True), 'numbers above 0'): 'short_factor long_factor divisors'}
 KIND_OF = {name: kind for kind, names in KINDS.items() for name in names.split()}
 
 
