@@ -19,7 +19,9 @@ def finite_from(least=-math.inf, open=False):
     words = 'a number' if least == -math.inf else f'a number {"above" if open else "of at least"} {least}'
     return lambda v: ok(v) and (v > least if open else v >= least), words
 
-def every(kind, words): return lambda v: isinstance(v, (list, tuple)) and all(map(kind[0], v)), f'a list of {words}'
+def every(kind, words):
+    "A list of what is of a kind."
+    return lambda v: isinstance(v, (list, tuple, np.ndarray)) and all(map(kind[0], v)), f'a list of {words}'
 
 TEXT = lambda v: isinstance(v, str), 'a text'
 OBJECT = lambda v: isinstance(v, dict), 'an object: {...}'
@@ -27,7 +29,8 @@ FLAG = lambda v: isinstance(v, (bool, np.bool_)) or is_whole(v) and v in (0, 1),
 
 # kind -> entries, of config.json, of its rope_parameters, and what follows the architecture's name in a GGUF
 KINDS = {
-    size_in(1, 2**20): '''hidden_size n_embd num_attention_heads n_head num_key_value_heads head_dim embedding_length
+    size_in(1, 2**20): '''hidden_size n_embd num_attention_heads n_head num_key_value_heads head_dim
+        embedding_length
         attention.head_count attention.key_length rope.dimension_count
         sliding_window_pattern _sliding_window_pattern decoder_sparse_step no_rope_layer_interval''',
     size_in(1, 2**16): 'num_hidden_layers n_layer block_count',
@@ -37,7 +40,8 @@ KINDS = {
     size_in(0, 2**40): '''sliding_window max_window_layers moe_intermediate_size shared_expert_intermediate_size
         num_experts num_local_experts num_experts_per_tok experts_per_token expert_count expert_used_count''',
     finite_from(0, open=True): '''rope_theta rotary_emb_base rope_local_base_freq factor partial_rotary_factor
-        rotary_pct attention_factor attn_factor logits_scaling query_pre_attn_scalar rope.freq_base rope.scaling.factor''',
+        rotary_pct attention_factor attn_factor logits_scaling query_pre_attn_scalar rope.freq_base
+        rope.scaling.factor''',
     finite_from(0): 'rms_norm_eps layer_norm_epsilon layer_norm_eps attn_logit_softcapping final_logit_softcapping',
     finite_from(): '''low_freq_factor high_freq_factor beta_fast beta_slow mscale mscale_all_dim swiglu_alpha
         swiglu_limit attention_multiplier embedding_multiplier residual_multiplier''',
