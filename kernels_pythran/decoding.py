@@ -153,7 +153,11 @@ def unpacked(w, y, as_blocks, p, n):
             d = half(lo, hi, p)
             for j in range(n): y[i + j] = d * np.float32(np.int8(w[o + 2 + j]))
     else:
-        for j in range(y.shape[0]): y[j] = half(w[2 * j], w[2 * j + 1], p)
+        #omp simd
+        for j in range(y.shape[0]):
+            lo = w[2 * j]
+            hi = w[2 * j + 1]
+            y[j] = half(lo, hi, p)
 
 def all_packed(x, w, q, keys, values, at, heads, kv, d, as_blocks, first, p):
     "Keys and values of the new word; one thread writes them to the cache, too."

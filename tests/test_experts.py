@@ -392,10 +392,14 @@ def test_the_usage_file_says_what_to_pin(tmp_path):
         for _ in range(3): ask(store, 1, 0)
         assert store.repin_pass() == 1 and set(store.pinned) == {(0, 2), (1, 0)}
         assert store.repin_pass() == 0
-        store.save_usage()
+        store.save_usage(), store.save_usage()      # each use is written once
     assert sum(map(sum, json.loads((tmp_path/'w.bin.experts').read_text()).values())) == 12
-    with filled(tmp_path, 3 * 144, least=100).finalize() as store: assert not store.pinned
-    for junk in ('', '[]', '{"0": [1], "1": [2]}', '{"0": "x"}'):
+    with filled(tmp_path, 3 * 144, least=100).finalize() as store:
+        assert not store.pinned
+        ask(store, 0, 0), store.save_usage()      # runs too short to be believed add up
+    with filled(tmp_path, 3 * 144, least=13).finalize() as store: assert store.pinned
+    for junk in ('', '[]', '{"0": ["x"], "1": []}', '{"0": [1e99], "1": [1e99]}', '[' * 9999,
+                 '{"0": [1], "1": [2]}', '{"0": "x"}'):
         (tmp_path/'w.bin.experts').write_text(junk)
         with filled(tmp_path, 3 * 144, least=1).finalize() as store: assert not store.pinned
 

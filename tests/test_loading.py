@@ -1,5 +1,5 @@
 """From files to a model: rounded on the way, several tensors at a time, from several files; and what its text needs."""
-import json, subprocess, sys, threading
+import json, subprocess, sys, threading, weakref
 from pathlib import Path
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from fucinalib.kernels import discovery
 from fucinalib.llm import generation
 from fucinalib.llm.decoder import tensors_of
 from fucinalib.llm.families import as_config, read_config, tensor_names
-from fucinalib.llm.loading import LEFT_OUT, QUANTS, at_once, text_part
+from fucinalib.llm.loading import LEFT_OUT, QUANTS, How, at_once, fill, text_part
 from fucinalib.text import from_gguf
 
 LLAMA = dict(model_type='llama', vocab_size=64, hidden_size=256, num_hidden_layers=2, num_attention_heads=4,
@@ -174,6 +174,39 @@ def test_a_budget_changes_no_number(tmp_path, budget):
     want = fl.llm.load(home, quant='q4_0')
     for n, w in weights(fl.llm.load(home, quant='q4_0', budget=budget)).items():
         np.testing.assert_array_equal(w.blocks, weights(want)[n].blocks)
+
+
+def test_few_tensors_are_there_at_a_time():
+    "Experts that a file has one by one are put together when they are asked for, and that is no view."
+    c, now, most = read_config(LLAMA), [0], [0]
+    own, names = tensors_of(c), tensor_names(c, 'safetensors')
+    def get(name):
+        a = np.ones(tuple(own[names[name][0][0]].values()), 'f2')
+        now[0] += 1
+        most[0] = max(most[0], now[0])
+        weakref.finalize(a, lambda: now.__setitem__(0, now[0] - 1))
+        return fl.Tensor(a, 'out in' if a.ndim == 2 else 'd1')
+    found = fill(c, 'safetensors', {n: n for n in names}, get, How(quant='q8_0', budget=1))
+    assert len(found) == len(names) > 10 and most[0] <= 3 and now[0] == 0
+
+
+def test_experts_are_rounded_as_they_would_be_afterwards(tmp_path):
+    values = LLAMA | dict(model_type='qwen3_moe', num_experts=3, num_experts_per_tok=2, moe_intermediate_size=64,
+                          hidden_size=64, head_dim=32)
+    c, rng = read_config(values), np.random.default_rng(0)
+    own, state = tensors_of(c), {}
+    for theirs, (ours, _) in tensor_names(c, 'safetensors').items():
+        a = rng.normal(size=tuple(own[ours[0]].values()), scale=.1).astype('f4')
+        if a.ndim == 3: state |= {theirs.replace('experts.', f'experts.{i}.'): one for i, one in enumerate(a)}
+        else: state[theirs] = a
+    (tmp_path/'config.json').write_text(json.dumps(values))
+    save_file(state, tmp_path/'model.safetensors')
+    plain, model = fl.llm.load(tmp_path), fl.llm.load(tmp_path, quant='q8_0')
+    w, first = model.blocks[0].feed.up, plain.blocks[0].feed.up
+    assert w.dtype == 'q8_0' and w.shape == (3, 64, 64)
+    np.testing.assert_array_equal(w.blocks, first.to('q8_0').blocks)
+    a, b = model(IDS).numpy(), plain(IDS).numpy()
+    assert 0 < np.abs(a - b).max() < .1 * np.abs(b).max()
 
 
 @pytest.mark.slow

@@ -80,6 +80,17 @@ def test_blanks_between_the_parts_have_an_end():
         assert fits(NAMED, text), text
     for text in ('{"b":  "x"}', '{"b":"x"} ', '{\n\n"b":"x"}', '{"b":"x",\t"a":1}'): assert not fits(NAMED, text), text
 
+def nested(word, n):
+    one = dict(type='null')
+    for _ in range(n): one = {word: one}
+    return one
+
+def doubled(n):
+    "Short to send, and each level is looked at twice."
+    one = dict(type='string', maxLength=9)
+    for _ in range(n): one = dict(anyOf=[dict(one), dict(one, maxLength=9)], minLength=1)
+    return one
+
 REFUSED = [
     (dict(type='string', maxlength=3), 'maxlength'), (dict(type='text'), "type 'text'"),
     (dict(type='array', uniqueItems=True), 'unique'),
@@ -99,7 +110,11 @@ REFUSED = [
     ({'$ref': '#'}, 'without an end'), ({'allOf': [{'$ref': '#'}]}, 'refers to itself'), (dict(properties=[]), 'is []'),
     (dict(allOf=[dict(type='string', pattern='a'), dict(pattern='b')]), 'two of pattern'),
     (dict(type='integer', minimum='1'), "'1'"),
-    (dict(type='number', exclusiveMinimum=1, exclusiveMaximum=1), 'no number'), (dict(required='a'), "'a'")]
+    (dict(type='number', exclusiveMinimum=1, exclusiveMaximum=1), 'no number'), (dict(required='a'), "'a'"),
+    (dict(type=[['a']]), "[['a']]"), (dict(required=[[]]), '[[]]'), (dict(allOf=[3]), 'is 3'),
+    (dict(anyOf=['a']), "'a'"),
+    (dict(oneOf=[dict(const=i) for i in range(3000)]), 'too many parts'), (nested('items', 3000), 'too deep'),
+    (doubled(25), 'too many parts'), (dict(properties={f'k{i}': True for i in range(20000)}), 'too many parts')]
 
 @pytest.mark.parametrize('schema, said', REFUSED, ids=range(len(REFUSED)))
 def test_what_cannot_be_promised_is_refused(schema, said):
@@ -237,3 +252,14 @@ def test_what_the_grammar_takes_the_validator_takes():
     from jsonschema import Draft202012Validator
     for schema, right, _ in CASES:
         for text in words(right): Draft202012Validator(schema).validate(json.loads(text))
+
+@pytest.mark.parametrize('pattern', ['^(a?){0,4000000000}$', '^(((a?){900}){900}){900}$', '(a{1,1000}){1,1000}'])
+def test_a_pattern_with_too_many_ways_ends_its_own_answer(pattern):
+    made = Schema(dict(type='string', pattern=pattern))
+    with pytest.raises(SchemaError, match='too many ways'):
+        made.grammar.follow(made.grammar.begin(made.rule), b'"' + b'a' * 2000)
+
+def test_letters_beyond_latin_stand_in_patterns():
+    made = Schema(dict(type='string', pattern='^\u20ac[\u4f60\u597d]$'))
+    state = made.grammar.follow(made.grammar.begin(made.rule), '"\u20ac\u597d"'.encode())
+    assert made.grammar.is_over(state)

@@ -1,5 +1,5 @@
 """The server: what a request becomes, who is next, and that a typed client cannot tell it from the original."""
-import base64, json, re, signal, socket, subprocess, sys, threading, time
+import base64, json, logging, re, signal, socket, subprocess, sys, threading, time
 from contextlib import contextmanager
 from pathlib import Path
 import numpy as np
@@ -143,6 +143,17 @@ def test_closing_tells_everybody():
     assert all(isinstance(ear[-1], QueueFull) for ear in heard) and not line.alive
     with pytest.raises(QueueFull): line.submit(job_of(model, 'x'))
     line.close()
+
+@pytest.mark.filterwarnings('ignore::pytest.PytestUnhandledThreadExceptionWarning')
+def test_nobody_waits_for_a_thread_that_broke():
+    line, heard = Scheduler(random_decoder(), seats=1), []
+    def broken(step): raise ZeroDivisionError
+    jobs = [job_of(line.model, 'x') for _ in range(2)]
+    jobs[0].hear, jobs[1].hear = broken, heard.append
+    for job in jobs: line.submit(job)
+    line.start().thread.join(20)
+    assert isinstance(heard[-1], QueueFull) and not line.alive
+    with pytest.raises(QueueFull): line.submit(job_of(line.model, 'x'))
 
 
 # ---- thoughts
@@ -312,6 +323,11 @@ REFUSED = [
     (dict(messages=[]), 'no messages', 'messages'), (dict(messages='hi'), 'not a list', 'messages'),
     (dict(messages=[1]), 'not an object', 'messages[0]'), (dict(messages=[{}]), 'role', 'messages[0].role'),
     (dict(messages=[dict(role='king', content='a')]), 'king', 'messages[0].role'),
+    (dict(messages=[dict(role=[], content='a')]), 'role []', 'messages[0].role'),
+    (dict(messages=[dict(role='user', content='\ud800')]), 'no JSON', None), ({'\ud800': 1}, 'no JSON', None),
+    (dict(messages=[dict(role='assistant', tool_calls=3), *HELLO]), 'not a list', 'messages[0].tool_calls'),
+    *[(dict(messages=[dict(role='assistant', tool_calls=[dict(function=dict(name='f', arguments=a))]), *HELLO]),
+       'no JSON', 'messages[0].tool_calls') for a in ('{', '{"a": NaN}', r'"\ud800"', '[' * 100_000)],
     (dict(messages=[dict(role='user')]), 'no content', 'messages[0].content'),
     (dict(messages=[dict(role='user', content=[dict(type='image_url')])]), 'image_url', 'messages[0].content'),
     (dict(messages=HELLO, temperature=3), 'temperature is 3', 'temperature'),
@@ -365,6 +381,15 @@ def test_bounds(paris):
     assert requests.get(f'{paris}/health', headers={'x-long': 'a' * 100_000}).status_code in (400, 431)
     assert chat(paris).ok
 
+def test_a_body_that_breaks_off_is_no_fault_of_the_server(paris, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger('uvicorn.error'), 'handlers', [caplog.handler])
+    with socket.create_connection(('127.0.0.1', int(paris.rpartition(':')[2]))) as sock:
+        sock.sendall(b'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{')
+    assert chat(paris).ok and not caplog.records
+
+def test_a_long_stop_stops_nobody_else(paris):
+    assert chat(paris, stop='.' + 'x' * 10**6).json()['choices'][0]['message']['content'] == 'Paris.'
+
 def test_the_key():
     with served(Reciter('Paris.'), key='secret') as at:
         for shown in (None, 'Bearer wrong', 'Bearer secret2', 'secret3', 'Bearer ', 'Bearer \u00e9'):
@@ -384,6 +409,8 @@ def test_pages_of_others_get_nothing(paris):
 
 def test_others_are_let_in_only_with_a_key():
     with pytest.raises(fl.OptionError, match='there is no key'): listen('0.0.0.0', 0, None)
+    for host in ('0.0.0.0', '127.0.0.1'):      # of a variable that was not set
+        with pytest.raises(fl.OptionError, match='the key is empty'): listen(host, 0, ' ')
     listen('0.0.0.0', 0, 'key').close()
     with listen('127.0.0.1', 0, None) as taken, pytest.raises(fl.OptionError, match='nothing can be served'):
         listen('127.0.0.1', taken.getsockname()[1], None)

@@ -152,19 +152,20 @@ def fill(c,      # a Config
     idle = [*IGNORED, *(['lm_head.weight', 'output.weight', 'embed_out.weight'] if c.tied else [])]
     surplus = [n for n in names if n not in known and not any(fnmatch(n, i) for i in idle)]
     given = {ours for theirs in names if theirs in known for ours in known[theirs][0]}
-    missing, wrong, todo, found = [n for n in own if n not in given], {}, [], {}
+    missing, wrong, todo, found, costs = [n for n in own if n not in given], {}, [], {}, {}
     for theirs, (ours, order) in known.items():
         if theirs not in names: continue
         t = get(names[theirs])
         want = _shape(own, ours, order)
         if t.shape != want: wrong[names[theirs]] = f'{_sizes(t.shape)}, not {_sizes(want)}'
-        else: todo.append((t, ours, order))
+        else: todo.append((theirs, ours, order)); costs[theirs] = _cost(t, how)
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
-    def make(t, ours, order):
-        made = {n: _kept(n, part, how, tuple(own[n])) for n, part in _taken(c, t, ours, order, own).items()}
-        if cost(t) >= LARGE: release()
+    def make(theirs, ours, order):      # asks again for its tensor: not all of them are there at a time
+        parts = _taken(c, get(names[theirs]), ours, order, own)
+        made = {n: _kept(n, part, how, tuple(own[n])) for n, part in parts.items()}
+        if cost(theirs) >= LARGE: release()
         return made
-    def cost(t): return _cost(t, how)
+    cost = costs.__getitem__
     for made in at_once(make, todo, [cost(t) for t, *_ in todo], how.budget): found |= made
     if (kind, c.family) in SHIFTED: found |= {n: wrap(t.data + 1, t.tags) for n, t in found.items() if t.ndim == 1}
     return found

@@ -88,7 +88,8 @@ class ExpertStore:
                 locals())
         paths = path if isinstance(path, (list, tuple)) else [path]
         self.paths, self.memory, self.uncached, self.prefer = [Path(p) for p in paths], int(memory), uncached, prefer
-        self.pin, self.least, self.places, self.usage, self.stats = pin, least, {}, {}, Stats()
+        self.pin, self.least, self.places, self.stats = pin, least, {}, Stats()
+        self.usage, self.saved = {}, {}      # uses of this run, and those of them that the file has
         self.pinned, self.recent, self.ahead, self.open = {}, OrderedDict(), set(), {}
         self.lock, self.ready, self.pilot = threading.RLock(), False, None
         self.pool = ThreadPoolExecutor(workers, 'experts') if workers else None
@@ -118,7 +119,7 @@ class ExpertStore:
         sizes = [[os.fstat(f).st_size for f in found] for found in (files, self.drives[0][1])]
         if sizes[0] != sizes[1]:
             for f in files: os.close(f)
-            raise fault(FileError, f'{paths[0]!r} is no copy: it has another size', help='a copy of all files')
+            raise fault(FileError, f'{str(paths[0])!r} is no copy: it has another size', help='a copy of all files')
         self.drives.append((float(weight), files))
 
     def finalize(self):
@@ -128,6 +129,7 @@ class ExpertStore:
             raise fault(OptionError, f'{self.memory:,} bytes hold no expert', help=f'memory={most:,} or more')
         self.ready, room = True, min(int(self.pin * self.memory), self.memory - most)
         known = self._known_usage()
+        if sum(a.sum() for a in known.values()) < self.least: known = {}
         for _, layer, e in sorted(((-n, l, e) for l, a in known.items() for e, n in enumerate(a.tolist()) if n)):
             if self.each(layer) > room: break
             self.pinned[layer, e] = self._read(layer, e)
@@ -274,19 +276,19 @@ class ExpertStore:
     def _usage_path(self): return self.paths[0].with_name(self.paths[0].name + '.experts')
 
     def _known_usage(self):
-        "Layer -> uses in earlier runs, nothing if they were few or are of another model."
-        try: said = json.loads(self._usage_path().read_text())
-        except (OSError, ValueError): return {}
-        if not isinstance(said, dict): return {}
-        found = {l: np.array(said.get(str(l), []), np.int64) for l in self.places if isinstance(said.get(str(l)), list)}
-        fits = all(found.get(l, self.usage[l][:0]).shape == self.usage[l].shape for l in self.places)
-        return found if fits and sum(a.sum() for a in found.values()) >= self.least else {}
+        "Layer -> uses in earlier runs, nothing if they are of another model."
+        try:
+            said = json.loads(self._usage_path().read_text())
+            found = {l: np.array(said[str(l)], np.int64) for l in self.places}
+        except (OSError, ValueError, LookupError, TypeError, OverflowError, RecursionError): return {}
+        return found if all(a.shape == self.usage[l].shape for l, a in found.items()) else {}
 
     def save_usage(self):
         "Write which experts were used how often, those of earlier runs included, beside the model."
         known = self._known_usage()
-        said = {str(l): (a + known.get(l, 0)).tolist() for l, a in self.usage.items()}
+        said = {str(l): (known.get(l, 0) + a - self.saved.get(l, 0)).tolist() for l, a in self.usage.items()}
         with replacing(self._usage_path()) as write: write(json.dumps(said).encode())
+        self.saved = {l: a.copy() for l, a in self.usage.items()}
         return self._usage_path()
 
     def repin_pass(self, swaps=1):
@@ -325,7 +327,7 @@ class ExpertStore:
 def _opened(path):
     try: return os.open(path, os.O_RDONLY)
     except (OSError, TypeError) as e:
-        raise fault(FileError, f'{path!r} could not be opened: {e}', help='the path of a model file') from None
+        raise fault(FileError, f'{str(path)!r} could not be opened: {e}', help='the path of a model file') from None
 
 
 def _ended(path, layer): return fault(FileError, f'{path.name!r} ends within layer {layer}', help='fetch it again')

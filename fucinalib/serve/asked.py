@@ -9,7 +9,7 @@ from .answers import Choice
 from .scheduler import Job
 from .speech import THINK, Speech
 
-__all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts']
+__all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts', 'value_of']
 
 MOST = 512      # tokens of an answer, where the request says nothing
 
@@ -24,6 +24,16 @@ def refuse(head, param=None, help=None, status=400, code=None):
     e = fault(BadRequest, head, help)
     e.status, e.param, e.code = status, param, code
     return e
+
+
+def value_of(data):
+    "What a JSON text says. ValueError where it is none: NaN, too deep, half a surrogate pair, which is no letter."
+    def constant(name): raise ValueError(f'{name} is no JSON')
+    try:
+        found = json.loads(data, parse_constant=constant)
+        json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as e: raise ValueError(str(e)) from None
+    return found
 
 
 # ---- fields
@@ -120,7 +130,8 @@ def message_of(m, place):
     for name in m:
         if name not in MESSAGE: raise refuse(f'{place} has an unknown field {brief(name)}', f'{place}.{name}')
     if not isinstance(m.get('role'), str) or m['role'] not in ROLES:
-        raise refuse(f'{place} has the role {brief(m.get("role"))}', f'{place}.role', did_you_mean('', ROLES))
+        raise refuse(f'{place} has the role {brief(m.get("role"))}', f'{place}.role',
+                     did_you_mean(str(m.get('role')), ROLES))
     if 'content' not in m and not m.get('tool_calls'): raise refuse(f'{place} has no content', f'{place}.content')
     check_field(f'{place}.name', m.get('name', ''), str)
     check_field(f'{place}.tool_calls', m.get('tool_calls', []), list)
@@ -134,7 +145,7 @@ def call_of(call, place):
     of = call.get('function') if isinstance(call, dict) else None
     if not isinstance(of, dict) or not isinstance(of.get('name'), str): raise refuse(f'{place} holds no call', place)
     given = of.get('arguments', '')
-    try: given = json.loads(given or '{}') if isinstance(given, str) else given
+    try: given = value_of(given or '{}') if isinstance(given, str) else given
     except (ValueError, RecursionError): raise refuse(f'{place} has arguments that are no JSON', place) from None
     return dict(id=call.get('id', ''), type='function', function=dict(name=of['name'], arguments=given))
 

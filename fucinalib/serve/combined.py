@@ -2,7 +2,7 @@
 
 The functions take the Schema of chapter 53a as `self`, and say which one schema such a thing comes to."""
 from ..errors import brief
-from .unfit import BOUND, SILENT, unfit_schema
+from .unfit import BOUND, SILENT, check_keywords, unfit_schema
 
 __all__ = ['COMBINED', 'kinds_meant', 'kinds_of_value']
 
@@ -70,7 +70,10 @@ def pointed(self, ref, at):
 def plain_schema(self, schema, at, deep=0):
     "A schema that is no reference, and is not joined of others."
     if deep > 64: raise unfit_schema(at, 'refers to itself', 'a schema')
-    if not isinstance(schema, dict): return schema
+    self.count_part()
+    if schema is True or schema is False: return schema
+    if not isinstance(schema, dict): raise unfit_schema(at, f'is {brief(schema)}', 'an object, or true')
+    check_keywords(schema, at)
     whole = {k: v for k, v in schema.items() if k not in ('$ref', 'allOf')}
     parts = [pointed(self, schema['$ref'], at)] if '$ref' in schema else []
     for part in [*parts, *schema.get('allOf', [])]:
@@ -80,6 +83,8 @@ def plain_schema(self, schema, at, deep=0):
 
 def merged(self, a, b, at):
     "A schema of the values that fit both."
+    for s in (a, b):
+        if not isinstance(s, (dict, bool)): raise unfit_schema(at, f'is {brief(s)}', 'an object, or true')
     if a is False or b is False: return False
     if a is True or not binding(a): return b
     if b is True or not binding(b): return a

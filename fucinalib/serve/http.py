@@ -11,13 +11,13 @@ from ipaddress import ip_address
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.routing import Route
 from ..errors import FucinaError, OptionError, brief, fault
 from ..llm.templates import Template
 from .answers import chunk, error_of, listed_models, prompt_text, whole_chat, whole_text
-from .asked import MOST, read_chat, read_completion, read_texts, refuse
+from .asked import MOST, read_chat, read_completion, read_texts, refuse, value_of
 from .scheduler import QueueFull, Scheduler
 from .schemas import Guide, Schema, TokenTree
 from .tools import dialect_of
@@ -44,7 +44,7 @@ class Serving:
                  **bounds,      # of the Scheduler: seats, queue, chunk
                 ):
         self.model, self.name, self.encoder, self.think, self.most = model, name, encoder, think, most
-        self.tokenizer, self.key, self.since = model.tokenizer, key, int(time.time())
+        self.tokenizer, self.key, self.since = model.tokenizer, key or None, int(time.time())
         self.template = Template.of(model) if getattr(model, 'template', None) else None
         self.dialect = dialect_of(self.template and self.template.source)
         self.control = getattr(self.tokenizer, 'control', ())
@@ -114,12 +114,9 @@ async def read_body(request):
                 data += part
                 if len(data) > BODY: raise too_long()
     except TimeoutError: raise refuse('the body did not come', status=408) from None
-    def constant(name): raise ValueError(f'{name} is no JSON')
-    try:
-        found = json.loads(data.decode('utf-8-sig'), parse_constant=constant)
-        if b'\\u' in data: json.dumps(found, ensure_ascii=False).encode()      # half a character is no text
-        return found
-    except (ValueError, RecursionError) as e:
+    except ClientDisconnect: raise refuse('the body broke off') from None
+    try: return value_of(data.decode('utf-8-sig'))
+    except ValueError as e:
         raise refuse(f'the body is no JSON: {e}', help='{"model": "..."}') from None
 
 
@@ -347,7 +344,9 @@ class Server(uvicorn.Server):
 
 def listen(host, port, key):
     "The socket to serve at; one that others can reach only with a key."
-    if not is_local(host) and not key:
+    if key is not None and not key.strip():
+        raise fault(OptionError, 'the key is empty', 'a key that nobody guesses, or none at all')
+    if not is_local(host) and key is None:
         raise fault(OptionError, f'{host} can be reached by others, and there is no key',
                     'fucina serve --api-key KEY, or FUCINA_API_KEY')
     family = socket.AF_INET6 if ':' in host else socket.AF_INET

@@ -75,7 +75,7 @@ def any_of_class(g, letters, wide=None):
 
 def written_letter(g, code):
     "A letter as JSON writes it."
-    if code in b'"\\': return g.text('\\' + chr(code))
+    if code in {*b'"\\'}: return g.text('\\' + chr(code))
     if code < 0x20: return g.text(f'\\u{code:04x}')
     if 0xd800 <= code < 0xe000: raise PatternError('with half a letter')
     return g.text(chr(code))

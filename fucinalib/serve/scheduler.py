@@ -181,12 +181,15 @@ def is_alive(self): return self.thread is not None and self.thread.is_alive() an
 Scheduler.alive = property(is_alive, doc='Whether turns are taken.')
 
 def run(self):
-    "Turns, as long as it is open."
-    while not self.closed:
-        if self.turn(): continue
-        with self.change: self.change.wait_for(lambda: self.queue or self.closed)
-    for job in self.queue: job.hear(closing())
-    for job in self.reading + self.speaking: self.end(job, closing())
+    "Turns, as long as it is open. Whatever ends them, everybody is told."
+    try:
+        while not self.closed:
+            if self.turn(): continue
+            with self.change: self.change.wait_for(lambda: self.queue or self.closed)
+    finally:
+        with self.change: self.closed = True      # nobody joins the queue any more
+        for job in self.queue: job.hear(closing())
+        for job in self.reading + self.speaking: self.end(job, closing())
 
 def closing(): return fault(QueueFull, 'the server ends', help='ask again when it is back')
 

@@ -4,7 +4,8 @@ from math import ceil, floor
 from ..errors import FucinaError, brief, did_you_mean, fault
 
 __all__ = ['SchemaError', 'unfit_schema', 'check_keywords', 'check_schema_sizes', 'check_lengths', 'check_values',
-           'bounds_of', 'between_whole', 'endless', 'no_way_on', 'SILENT', 'BOUND', 'FAR']
+           'bounds_of', 'between_whole', 'endless', 'no_way_on', 'too_large', 'too_many_ways',
+           'PARTS', 'STACKS', 'SILENT', 'BOUND', 'FAR']
 
 
 class SchemaError(FucinaError, ValueError): "A schema that is wrong, or asks for what no grammar here can promise."
@@ -12,6 +13,15 @@ class SchemaError(FucinaError, ValueError): "A schema that is wrong, or asks for
 
 def unfit_schema(at, what, help): return fault(SchemaError, f'the schema at {at} {what}', help=help)
 def endless(): return fault(SchemaError, 'the schema describes values without an end', help='let something be left out')
+
+PARTS = 10_000        # of a schema, looked at alone or beside each other
+STACKS = 1_000_000    # of a grammar, looked at for one token: about a second
+
+def too_large(): return fault(SchemaError, 'the schema has too many parts, or lies too deep', help='a smaller one')
+
+def too_many_ways():
+    head = 'the schema can be gone on with in too many ways'
+    return fault(SchemaError, head, help='a pattern without repeats within repeats')
 
 def no_way_on():
     head = 'no token of this vocabulary goes on with the form'
@@ -40,7 +50,8 @@ def check_keywords(schema, at):
     for word, value in schema.items():
         if word not in KNOWN and word not in SILENT:
             raise unfit_schema(at, f'has {brief(word)}', did_you_mean(word, sorted(KNOWN), 'known here'))
-        if word in KINDS and not isinstance(value, KINDS[word]):
+        names = value if word in ('type', 'required') and isinstance(value, list) else ()
+        if word in KINDS and not isinstance(value, KINDS[word]) or not all(isinstance(v, str) for v in names):
             raise unfit_schema(f'{at}/{word}', f'is {brief(value)}', 'https://json-schema.org says what it is')
 
 
