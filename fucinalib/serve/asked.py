@@ -146,7 +146,7 @@ def call_of(call, place):
     if not isinstance(of, dict) or not isinstance(of.get('name'), str): raise refuse(f'{place} holds no call', place)
     given = of.get('arguments', '')
     try: given = value_of(given or '{}') if isinstance(given, str) else given
-    except (ValueError, RecursionError): raise refuse(f'{place} has arguments that are no JSON', place) from None
+    except ValueError: raise refuse(f'{place} has arguments that are no JSON', place) from None
     return dict(id=call.get('id', ''), type='function', function=dict(name=of['name'], arguments=given))
 
 
