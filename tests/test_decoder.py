@@ -55,12 +55,14 @@ def test_a_kept_model_gives_what_transformers_gave(name):
     home = tiny_models.HOME/name
     agrees(fl.llm.load(home), dict(np.load(home/'expected.npz')))
 
+NOISY = dict(qwen3next=2e-4)      # transformers itself, a state word by word and in chunks, differs by 8e-5
+
 @pytest.mark.torch
 @pytest.mark.parametrize('name', tiny_models.MODELS)
 def test_a_family_gives_what_transformers_gives(name, tmp_path):
     pytest.importorskip('transformers')
     want = tiny_models.made(name, tmp_path/name)
-    agrees(fl.llm.load(tmp_path/name), want)
+    agrees(fl.llm.load(tmp_path/name), want, NOISY.get(name, 3e-5))
 
 
 # ---- configurations

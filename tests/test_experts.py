@@ -494,6 +494,35 @@ def test_the_metadata_of_lfm2_says_its_layers():
     assert read_config(found) == read_config(LFM2 | dict(norm_eps=1e-5))
 
 
+def test_maps_and_biases_of_experts_must_fit():
+    x = drawn('token embed', 5, 4, dtype='f4')
+    maps = dict(gate=drawn('expert ff embed', 5, 6, 4), up=drawn('expert ff embed', 5, 6, 4),
+                down=drawn('expert embed ff', 5, 4, 6))
+    routes = drawn('token expert', 5, 5).router_topk('expert', 2)
+    for name in maps:
+        for wrong in (None, 5, 'x', float('nan'), x):
+            with pytest.raises(fl.DTypeError, match=f'{name} of the experts is'):
+                fl.moe_ffn(x, Experts(**maps | {name: wrong}), *routes)
+        for wrong in (5, 'x', drawn('expert ff', 5, 5), drawn('expert ff embed', 5, 6, 4)):
+            with pytest.raises(fl.ShapeMismatch, match=f'{name}_bias of the experts is'):
+                fl.moe_ffn(x, Experts(**maps, **{f'{name}_bias': wrong}), *routes)
+
+@pytest.mark.parametrize('wrong', [None, 1.5, 'x', float('nan'), True, 0, 10**12, 10**30])
+def test_how_many_experts_there_are(wrong):
+    with pytest.raises(fl.errors.FucinaError, match='experts'): fl.route_plan([0], wrong)
+
+def test_what_is_no_choice_and_no_scores():
+    with pytest.raises(fl.DTypeError, match='whole numbers'): fl.route_plan([[0, 1], [2]], 4)
+    scores = drawn('token expert', 5, 5)
+    for wrong in (None, [], [[0.5]], [[0, 1], [2]]):
+        with pytest.raises(fl.DTypeError, match='whole numbers'): fl.llm.balance_loss(scores, wrong)
+    with pytest.raises(fl.IndexOutOfBounds): fl.llm.balance_loss(scores, [[0, 9]])
+    for wrong in (None, 5, [[1.]]):
+        with pytest.raises(fl.errors.FucinaError, match='scores'): fl.llm.balance_loss(wrong, [0])
+    for wrong in (None, 5):
+        for call in (fl.llm.routes_of, fl.llm.stream_experts):
+            with pytest.raises(fl.errors.FucinaError, match='no language model'): call(wrong, [1])
+
 # ---- one row for keys and values
 
 DEEPSEEK = SMALL | dict(model_type='deepseek_v3', n_routed_experts=8, n_group=4, topk_group=2, num_experts_per_tok=3,
@@ -531,3 +560,44 @@ def test_gradients_pass_through_other_ways_to_look_back():
         x = param(np.random.default_rng(9).normal(size=(3, 32)), 'seq embed')
         for b, r in list(zip(wide.blocks, c.ropes))[:2]:
             assert fl.gradcheck(lambda x, b=b, r=r: b.attention(x, wide.turn(r, 0, 3)), x)
+
+
+# ---- states
+
+QWEN35 = SMALL | dict(model_type='qwen3_5_text', linear_conv_kernel_dim=4, linear_key_head_dim=8,
+                      linear_num_key_heads=2, linear_value_head_dim=6, linear_num_value_heads=4,
+                      full_attention_interval=3)
+
+def test_a_state_goes_on_is_whole_after_an_interruption_and_does_not_go_back():
+    model, ids = model_of(QWEN35), np.random.default_rng(1).integers(0, 64, 30)
+    whole = model(ids).numpy()
+    for model.fast in (None, False):
+        cache = model.cache()
+        model(ids[:20], cache=cache)
+        def stop(*_): raise KeyboardInterrupt
+        with pytest.MonkeyPatch.context() as p:      # in the third layer, behind two that have read on
+            p.setattr(type(model.blocks[2].attention), 'forward', stop)
+            p.setattr(type(model.blocks[2].attention), 'taken', stop)
+            with pytest.raises(KeyboardInterrupt): model(ids[20:24], cache=cache)
+        for i in range(20, 30): y = model(ids[i:i + 1], cache=cache, last=True)
+        np.testing.assert_allclose(y, whole[-1], atol=3e-5)
+        with pytest.raises(OptionError, match='truncate\\(0\\)'): cache.truncate(25)
+        cache.truncate(0)
+        np.testing.assert_allclose(model(ids, cache=cache, last=True), whole[-1], atol=3e-5)
+    x = param(np.ones((2, 32), 'f4'), 'seq embed')
+    with pytest.raises(fl.UnsupportedGradient, match='no_grad'): model.blocks[0](x)
+
+def test_the_delta_rule_beside_that_of_the_operation():
+    from fucinalib.llm.lookback import delta_rule
+    rng = np.random.default_rng(0)
+    q, k, v = [rng.normal(size=(5, 2, n)) for n in (4, 4, 3)]
+    q, k = [a / np.linalg.norm(a, axis=-1, keepdims=True) for a in (q, k)]
+    raw, beta, a_log, dt = rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), rng.normal(size=2), rng.normal(size=2)
+    T = lambda a, tags: Tensor(a, tags)
+    want, state = fl.kda_recurrent(T(q, 'seq head k'), T(k, 'seq head k'), T(v, 'seq head v'),
+                                   T(np.repeat(raw[..., None], 4, 2), 'seq head k'), T(beta, 'seq head'),
+                                   T(a_log, 'head'), T(np.repeat(dt, 4), 'd'), scale=1.)
+    fade = np.exp(-np.exp(a_log) * np.logaddexp(0, raw + dt))
+    found, last = delta_rule(q[None], k[None], v[None], fade[None], 1 / (1 + np.exp(-beta[None])))
+    np.testing.assert_allclose(found[0], want, atol=1e-12)
+    np.testing.assert_allclose(last[0], state, atol=1e-12)

@@ -17,6 +17,9 @@ YARN = dict(rope_type='yarn', rope_theta=1e4, factor=4., original_max_position_e
 GEMMA3 = dict(sliding_attention=dict(rope_type='default', rope_theta=1e4),
               full_attention=dict(rope_type='linear', rope_theta=1e6, factor=8.))
 
+LINEAR = dict(linear_conv_kernel_dim=4, linear_key_head_dim=8, linear_value_head_dim=6, linear_num_key_heads=2,
+              linear_num_value_heads=4)
+
 # name -> (class in transformers, options)
 MODELS = dict(
     llama=('Llama', dict(rope_parameters=LLAMA3, head_dim=8)),
@@ -66,6 +69,11 @@ MODELS = dict(
                                        kv_lora_rank=8, v_head_dim=8,
                                        qk_rope_head_dim=8, qk_nope_head_dim=8, first_k_dense_replace=0,
                                        n_shared_experts=2, attention_bias=True, norm_topk_prob=False)),
+    qwen3next=('Qwen3Next', dict(num_hidden_layers=4, head_dim=16, **LINEAR, num_experts=4, num_experts_per_tok=2,
+                                 moe_intermediate_size=8, shared_expert_intermediate_size=12)),
+    qwen35=('Qwen3_5', dict(num_hidden_layers=3, head_dim=16, **LINEAR, rope_parameters=dict(
+        rope_type='default', rope_theta=1e4, partial_rotary_factor=.5), layer_types=['linear_attention'] * 2 + [
+        'full_attention'])),
     gptneox_serial=('GPTNeoX', dict(use_parallel_residual=False)))
 KEPT = 'llama', 'qwen3', 'gpt2', 'phi3_longrope', 'gemma2'      # in tests/data/decoders
 HOME = Path(__file__).parent/'data'/'decoders'
@@ -96,7 +104,7 @@ def made(name, folder):
     import torch, transformers
     kind, options = MODELS[name]
     base = {} if kind == 'GPT2LMHead' else BASE
-    config_kind = dict(GPT2LMHead='GPT2', Gemma3='Gemma3Text').get(kind, kind)
+    config_kind = dict(GPT2LMHead='GPT2', Gemma3='Gemma3Text', Qwen3_5='Qwen3_5Text').get(kind, kind)
     if kind == 'GPTNeoX': base = {k: v for k, v in base.items() if k != 'num_key_value_heads'}
     config = getattr(transformers, f'{config_kind}Config')(**base | options)
     model = getattr(transformers, f'{kind}Model' if kind == 'GPT2LMHead' else f'{kind}ForCausalLM')(config)

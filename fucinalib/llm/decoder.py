@@ -4,12 +4,12 @@
 
 # %% auto #0
 __all__ = ['GATED', 'LOOKS', 'CHUNK', 'KINDS', 'SPARE', 'Rope', 'Sizes', 'Choices', 'Config', 'say_config',
-           'say_each', 'norm_tensors', 'feed_maps', 'maps_of', 'latent_maps', 'norms_of', 'tensors_of', 'Map',
-           'widened', 'rows_at', 'Norm', 'Feed', 'Mixture', 'shifted_routes', 'seen_from', 'shares_by_hand',
-           'Attention', 'headed', 'taken', 'looked', 'DecoderLayer', 'Turns', 'build_block', 'Model', 'stream',
-           'turn', 'is_far', 'taken_up', 'read', 'goes_on', 'speeds', 'logits', 'check_ids', 'forward', 'hidden',
-           'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen', 'layer_cache', 'Cache', 'check_cache',
-           'truncate', 'settle', 'cache']
+           'say_each', 'norm_tensors', 'feed_maps', 'maps_of', 'latent_maps', 'delta_rows', 'delta_maps', 'norms_of',
+           'tensors_of', 'Map', 'widened', 'rows_at', 'Norm', 'Feed', 'Mixture', 'shifted_routes', 'seen_from',
+           'shares_by_hand', 'Attention', 'headed', 'taken', 'looked', 'DecoderLayer', 'Turns', 'build_block',
+           'Model', 'stream', 'turn', 'is_far', 'taken_up', 'read', 'goes_on', 'speeds', 'logits', 'check_ids',
+           'forward', 'hidden', 'shares_of', 'LayerCache', 'make_room', 'add', 'put', 'seen', 'layer_cache', 'Cache',
+           'check_cache', 'truncate', 'settle', 'cache']
 
 # %% ../../nbs/44_decoder.ipynb #e813373b
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ from ..arguments import say_sizes
 from ..checks import is_whole, one_of, shown
 from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError
 from ..errors import fault, named
-from .lookback import Latent, ShortConv
+from .lookback import Delta, Latent, ShortConv, StateCache
 from .step import stepping
 from ..nn.layers import Linear
 from ..nn.module import Module
@@ -93,6 +93,12 @@ class Config(Choices):
     dense: tuple = ()           # layers that have one feed-forward all the same
     convs: tuple = ()           # layers with a short convolution in the place of attention
     taps: int = 0               # words that it sums
+    deltas: tuple = ()          # layers with states that words correct, likewise ...
+    delta_keys: int = 0         # ... their heads of keys
+    delta_values: int = 0       # ... and of values
+    delta_d: int = 0            # numbers of a key
+    delta_v: int = 0            # and of a value
+    gated: bool = False         # what attention gives is gated by the word
     latent: int = 0             # numbers of a row that is key and value at once; 0: both apart
     turned: int = 0             # numbers beside it, and of each query, that turn
     v_d: int = 0                # numbers of a head's values that are made of it
@@ -143,6 +149,8 @@ def maps_of(c, i=0):
     w, q, k = dict(embed=c.width), dict(q=c.heads * c.d), dict(kv=c.kv_heads * c.d)
     found = dict(q=q | w, k=k | w, v=k | w, o=w | dict(out=c.heads * c.d))
     if i in c.convs: found = dict(into=dict(conv=3 * c.width) | w, o=w | dict(out=c.width))
+    if i in c.deltas: found = delta_maps(c)
+    elif c.gated: found['q_gate'] = q | w
     if c.latent: found = latent_maps(c)
     if not c.experts or i in c.dense: return found | feed_maps(c, c.hidden)
     many = dict(expert=c.experts)
@@ -160,7 +168,15 @@ def latent_maps(c):
     return found | dict(kv=dict(kv=c.latent + c.turned) | w, kv_up=dict(both=both, latent=c.latent),
                         o=w | dict(out=c.heads * c.v_d))
 
-LOOKS = 'q k v o q_down kv kv_up'.split()
+LOOKS = 'q k v o q_down kv kv_up q_gate into z fade strength'.split()
+
+def delta_rows(c): return 2 * c.delta_keys * c.delta_d + c.delta_values * c.delta_v
+
+def delta_maps(c):
+    "Of a layer with states: what is convolved, the gate behind, how much each head fades and writes."
+    w, values = dict(embed=c.width), dict(out=c.delta_values * c.delta_v)
+    head = dict(head=c.delta_values) | w
+    return dict(into=dict(conv=delta_rows(c)) | w, z=values | w, fade=head, strength=head, o=w | values)
 
 # %% ../../nbs/44_decoder.ipynb #60378220
 def norms_of(c, i=0):
@@ -170,6 +186,10 @@ def norms_of(c, i=0):
     for name in names: found |= norm_tensors(c, name, 'embed', c.width)
     if c.scoring == 'sigmoid' and i not in c.dense: found['shift'] = dict(expert=c.experts)
     if i in c.convs: return found | dict(taps=dict(embed=c.width, tap=c.taps))
+    if i in c.deltas:
+        heads = dict.fromkeys(('a_log', 'dt'), dict(head=c.delta_values))
+        taps = dict(conv=delta_rows(c), tap=c.taps)
+        return found | heads | dict(delta_norm=dict(d=c.delta_v), taps=taps)
     if c.q_latent: found['q_norm'] = dict(low=c.q_latent)
     if c.latent: return found | dict(kv_norm=dict(latent=c.latent))
     q, kv = dict(q=c.heads * c.d), dict(kv=c.kv_heads * c.d)
@@ -307,7 +327,7 @@ def shares_by_hand(q, k, scale, cap=0., window=0, sinks=None):
 # %% ../../nbs/44_decoder.ipynb #c91f22e2
 class Attention(Module):
     "Every word looks back."
-    q_norm = k_norm = sinks = None
+    q_norm = k_norm = sinks = q_gate = None
     def __init__(self, c, window, **parts):
         self.heads, self.kv_heads, self.d = c.heads, c.kv_heads, c.d
         self.scale, self.cap, self.window = c.scale or c.d**-.5, c.attn_cap, window
@@ -344,7 +364,8 @@ def taken(self, q, k, v, cache=None):
 
 def looked(self, x, turn=None, cache=None):
     "The result for words that follow those of the cache."
-    return self.o(self.taken(*self.headed(x, turn), cache))
+    y = self.taken(*self.headed(x, turn), cache)
+    return self.o(y if self.q_gate is None else y * self.q_gate(x).rename(q='out').sigmoid())
 
 Attention.taken, Attention.forward = taken, looked
 
@@ -397,7 +418,9 @@ def build_block(c, i, tensors):
     norms = {n: norm(n) for n in own if n in ('norm1', 'norm2', 'after1', 'after2')}
     looks = {n: part(n) for n in LOOKS if n in own}
     looks |= {n: norm(n) for n in ('q_norm', 'k_norm', 'kv_norm') if n in own}
-    if 'into' in own: look = ShortConv(part('into'), part('o'), own['taps'])
+    state = {n: own[n] for n in ('taps', 'a_log', 'dt', 'delta_norm') if n in own}
+    if i in c.deltas: look = Delta(c, **looks, **state)
+    elif 'into' in own: look = ShortConv(part('into'), part('o'), own['taps'])
     elif c.latent: look = Latent(c, **looks)
     else: look = Attention(c, c.windows[i], sinks=own.get('sinks'), **looks)
     feed = Feed(c.act, part('up'), part('down'), part('gate')) if 'up' in own else None
@@ -635,6 +658,7 @@ LayerCache.add, LayerCache.put, LayerCache.seen = add, put, seen
 # %% ../../nbs/44_decoder.ipynb #393e6624
 def layer_cache(c, i, dtype, capacity):
     "The cache of layer i: of keys and values, or of the rows that a short convolution sums."
+    if i in c.deltas: return StateCache()
     conv = i in c.convs
     heads, d, w = (1, c.width, c.taps) if conv else (c.kv_heads, c.d, c.windows[i])
     if c.latent: heads, d = 1, c.latent + c.turned

@@ -5,14 +5,15 @@
 # %% auto #0
 __all__ = ['IDLE', 'ROPES', 'ACTS', 'PLAIN', 'FAMILIES', 'ALIASES', 'METADATA', 'ROPE_TENSORS', 'ROPE_KEPT',
            'GGUF_IDLE', 'HABITS', 'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'MIXTRAL', 'EXPERTS',
-           'DEEPSEEK', 'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED', 'APART',
-           'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds', 'rope_plain',
-           'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of', 'rope_params',
-           'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral', 'switched', 'smollm3', 'qwen2',
-           'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox',
+           'DELTA', 'DEEPSEEK', 'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED',
+           'APART', 'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds',
+           'rope_plain', 'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of',
+           'rope_params', 'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral', 'switched', 'smollm3',
+           'qwen2', 'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox',
            'experts_in', 'without_experts', 'mixtral', 'qwen2moe', 'qwen3moe', 'gptoss', 'lfm2', 'adjusted',
-           'deepseek', 'latent_biases', 'deepseek_experts', 'family_called', 'sizes_in', 'act_of', 'read_config',
-           'rope_in_metadata', 'as_config', 'scalar_of', 'tensor_names', 'row_order']
+           'deepseek', 'latent_biases', 'deepseek_experts', 'states_of', 'qwen35', 'qwen3next', 'family_called',
+           'sizes_in', 'act_of', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of', 'tensor_names',
+           'row_order']
 
 # %% ../../nbs/44a_families.ipynb #f01bfd2f
 import math
@@ -20,6 +21,7 @@ from fnmatch import fnmatch
 import numpy as np
 from ..errors import OptionError, did_you_mean, fault
 from .decoder import Config, Rope, tensors_of
+from .entries import all_ignored, as_many, check_entry, lacking_entry
 from ..ops.rotary import yarn_inv_freqs
 
 # %% ../../nbs/44a_families.ipynb #b1ce381e
@@ -37,13 +39,19 @@ class Keys:
     def __call__(self, name, usual=None):
         "The first of the names that is there, or what is usual."
         self.asked.update(name.split())
-        found = (self.values[n] for n in name.split() if self.values.get(n) is not None)
-        return next(found, usual)
+        found = (n for n in name.split() if self.values.get(n) is not None)
+        n = next(found, None)
+        return usual if n is None else check_entry(n, self.values[n])
+
+    def need(self, name):
+        "What has to be there."
+        if (found := self(name)) is None: raise lacking_entry(name)
+        return found
 
 # %% ../../nbs/44a_families.ipynb #9053f223
 def refuse_unread(keys, ignore=(), where='config.json'):
     "Refuse entries that nobody asked for, unless they say nothing about the arithmetic."
-    idle = [*IDLE, *([ignore] if isinstance(ignore, str) else ignore)]
+    idle = [*IDLE, *all_ignored(ignore)]
     left = [n for n, v in keys.values.items()
             if n not in keys.asked and v and not any(fnmatch(n, i) for i in idle)]
     if not left: return
@@ -56,22 +64,24 @@ def plain_speeds(p, d): return p('rope_theta', 10000.) ** (-np.arange(0, d, 2) /
 # %% ../../nbs/44a_families.ipynb #036fa2b8
 def llama3_speeds(p, d):
     "Fast pairs as they are, slow ones divided, those between blended (Llama 3.1)."
-    speed, long = plain_speeds(p, d), p('original_max_position_embeddings')
+    speed, long = plain_speeds(p, d), p.need('original_max_position_embeddings')
     low, high = p('low_freq_factor', 1.), p('high_freq_factor', 4.)
     turns = long * speed / (2 * math.pi)      # in the length it was trained for
     share = np.clip((turns - low) / (high - low), 0, 1)
-    return speed * (share + (1 - share) / p('factor'))
+    return speed * (share + (1 - share) / p.need('factor'))
 
 # %% ../../nbs/44a_families.ipynb #49131ca6
 def rope_plain(p, d, c): return Rope(tuple(plain_speeds(p, d)))
 def rope_llama3(p, d, c): return Rope(tuple(llama3_speeds(p, d)))
-def rope_linear(p, d, c): return Rope(tuple(plain_speeds(p, d) / p('factor')))
-def rope_divided(p, d, c): return Rope(tuple(plain_speeds(p, d) / np.array(p('divisors'), 'f8')))
+def rope_linear(p, d, c): return Rope(tuple(plain_speeds(p, d) / p.need('factor')))
+def rope_divided(p, d, c):
+    speed = plain_speeds(p, d)
+    return Rope(tuple(speed / as_many(p, 'divisors', speed)))
 
 # %% ../../nbs/44a_families.ipynb #280842c3
 def rope_yarn(p, d, c):
     "YaRN: as llama3 in spirit, and scores a little sharper."
-    factor, long = p('factor'), p('original_max_position_embeddings', c('max_position_embeddings'))
+    factor, long = p.need('factor'), p('original_max_position_embeddings', c('max_position_embeddings'))
     bounds = float(p('beta_fast', 32)), float(p('beta_slow', 1)), p('truncate', True)
     speeds = yarn_inv_freqs(d, float(p('rope_theta', 10000.)), factor, long, *bounds).data
     def sharper(m): return 1 + .1 * m * math.log(max(factor, 1))
@@ -86,7 +96,7 @@ def rope_long(p, d, c):
     border = p('original_max_position_embeddings', border or most)
     factor, speed = p('factor', most / border), plain_speeds(p, d)
     size = math.sqrt(1 + math.log(factor) / math.log(border)) if factor > 1 else 1.
-    near, far = [tuple(speed / np.array(p(f'{n}_factor'), 'f8')) for n in ('short', 'long')]
+    near, far = [tuple(speed / as_many(p, f'{n}_factor', speed)) for n in ('short', 'long')]
     return Rope(near, p('attention_factor attn_factor', size), far, border)
 
 # %% ../../nbs/44a_families.ipynb #1df2b105
@@ -192,7 +202,7 @@ def gemma3(c, n, d):
     every, p = c('sliding_window_pattern _sliding_window_pattern', 6), rope_params(c, 1e6)
     windowed = windows_of(c, n, lambda i: (i + 1) % every != 0, 4096)
     near = p.get('sliding_attention') or dict(rope_theta=c('rope_local_base_freq', 10000.))
-    near, far = rope_of(near, d, c), rope_of(p.get('full_attention', p), d, c)
+    near, far = rope_of(near, d, c), rope_of(p.get('full_attention') or p, d, c)
     caps = dict(attn_cap=c('attn_logit_softcapping', 0.), logit_cap=c('final_logit_softcapping', 0.))
     ropes = tuple([near if w else far for w in windowed])
     return gemma(c, n, d) | caps | dict(qk_norm='head', windows=windowed, ropes=ropes)
@@ -297,6 +307,26 @@ def deepseek_experts(c):
     how['expert_scale'] = c('routed_scaling_factor', 2.5)
     return experts_in(c) | groups | how | dict(shared=inside * c('n_shared_experts', 1))
 
+# %% ../../nbs/44a_families.ipynb #7813dccd
+def states_of(c, n, d):
+    "Which layers have states, and their sizes."
+    told, every = c('layer_types'), c('full_attention_interval', 4)
+    told = told or ['linear_attention' if (i + 1) % every else '' for i in range(n)]
+    deltas = tuple([i for i in range(n) if told[i] == 'linear_attention'])
+    part = dict(partial_rotary_factor=c('partial_rotary_factor', .25))
+    rope = rope_of(part | rope_params(c), d, c)
+    heads = {f'delta_{n}': c(f'linear_num_{n[:-1]}_heads') for n in ('keys', 'values')}
+    sizes = dict(delta_d=c('linear_key_head_dim'), delta_v=c('linear_value_head_dim'))
+    return heads | sizes | dict(deltas=deltas, taps=c('linear_conv_kernel_dim', 4), ropes=(rope,) * n)
+
+# %% ../../nbs/44a_families.ipynb #d5959d26
+def qwen35(c, n, d):
+    return states_of(c, n, d) | dict(gated=True, qk_norm='head', biases=biases(c))
+
+def qwen3next(c, n, d):
+    how = dict(over_all=not c('norm_topk_prob', True), dense=without_experts(c, n))
+    return qwen35(c, n, d) | experts_in(c) | how | dict(shared=c('shared_expert_intermediate_size'))
+
 # %% ../../nbs/44a_families.ipynb #26dcdf9e
 ACTS = dict(silu='swiglu', swish='swiglu', gelu_pytorch_tanh='geglu')      # with a gate
 PLAIN = dict(gelu='gelu', gelu_new='gelu_tanh', gelu_pytorch_tanh='gelu_tanh', gelu_fast='gelu_tanh')
@@ -310,15 +340,17 @@ FAMILIES = dict(llama=(llama, False, 'silu', 1e-6), mistral=(mistral, False, 'si
                 granite=(granite, False, 'silu', 1e-6), gptneox=(gptneox, False, 'gelu', 1e-5),
                 mixtral=(mixtral, False, 'silu', 1e-5), qwen2moe=(qwen2moe, False, 'silu', 1e-6),
                 qwen3moe=(qwen3moe, False, 'silu', 1e-6), gptoss=(gptoss, False, 'silu', 1e-5),
-                lfm2=(lfm2, True, 'silu', 1e-5), deepseek=(deepseek, False, 'silu', 1e-6))
+                lfm2=(lfm2, True, 'silu', 1e-5), deepseek=(deepseek, False, 'silu', 1e-6),
+                qwen3next=(qwen3next, False, 'silu', 1e-6), qwen35=(qwen35, False, 'silu', 1e-6))
 # as files call them
 ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2moe',
-           'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss', 'deepseek_v3': 'deepseek'}
+           'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss', 'deepseek_v3': 'deepseek',
+           'qwen3_next': 'qwen3next', 'qwen3_5_text': 'qwen35'}
 
 # %% ../../nbs/44a_families.ipynb #a825a9ad
 def family_called(name):
     "The family's own name. OptionError lists those that are here."
-    found = ALIASES.get(name, name)
+    found = ALIASES.get(name, name) if isinstance(name, str) else None
     if found in FAMILIES: return found
     known = ', '.join(sorted(FAMILIES))
     raise fault(OptionError, f'there is no family {name!r}', help=f'a model of one of {known}')
@@ -419,8 +451,7 @@ def as_config(metadata,  # of a GGUF: name -> value
     d = found['head_dim'] or found['hidden_size'] // found['num_attention_heads']
     if family != 'gpt2': found['rope_parameters'] = rope_in_metadata(m, d, tensors)
     found |= HABITS.get(family, lambda *_: {})(found, d, m, tensors)
-    idle = [ignore] if isinstance(ignore, str) else ignore
-    refuse_unread(m, [*GGUF_IDLE, *idle], 'the metadata')
+    refuse_unread(m, [*GGUF_IDLE, *all_ignored(ignore)], 'the metadata')
     return {k: v for k, v in found.items() if v is not None}
 
 GGUF_IDLE = 'attention.value_length', 'attention.*_swa', 'rope.dimension_count', 'tensor_data_layout'
@@ -457,7 +488,7 @@ HABITS = dict(llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46),
               qwen3moe=lambda f, d, m, t: dict(norm_topk_prob=True),
               gptoss=_gptoss_habit, lfm2=_lfm2_habit)
 
-# %% ../../nbs/44a_families.ipynb #4e2721c1
+# %% ../../nbs/44a_families.ipynb #19f2ca32
 OUTER = {'embed_tokens': 'embed', 'norm': 'norm', 'lm_head': 'head'}
 INNER = {f'self_attn.{n}_proj': n for n in 'qkvo'} | {
     'mlp.gate_proj': 'gate', 'mlp.up_proj': 'up', 'mlp.down_proj': 'down',
@@ -469,11 +500,17 @@ FUSED = {'self_attn.qkv_proj': 'q k v', 'self_attn.o_proj': 'o', 'mlp.gate_up_pr
          'mlp.down_proj': 'down', 'input_layernorm': 'norm1', 'post_attention_layernorm': 'norm2'}
 GPT2 = {'ln_1': 'norm1', 'ln_2': 'norm2', 'attn.c_attn': 'q k v', 'attn.c_proj': 'o', 'mlp.c_fc': 'up',
         'mlp.c_proj': 'down'}
+
+# %% ../../nbs/44a_families.ipynb #b2933e3a
 MIXTRAL = {'block_sparse_moe.gate': 'router', 'block_sparse_moe.experts.w1': 'gates',
            'block_sparse_moe.experts.w3': 'ups', 'block_sparse_moe.experts.w2': 'downs'}
 EXPERTS = {f'mlp.experts.{n}_proj': f'{n}s' for n in ('gate', 'up', 'down')} | {
     f'mlp.shared_expert.{n}_proj': n for n in ('gate', 'up', 'down')} | {
     'mlp.gate': 'router', 'mlp.shared_expert_gate': 'share'}
+DELTA = {'linear_attn.' + theirs: ours for theirs, ours in dict(
+    in_proj_qkv='into', in_proj_z='z', in_proj_b='strength', in_proj_a='fade', out_proj='o',
+    conv1d='taps', A_log='a_log', dt_bias='dt', norm='delta_norm').items()} | {
+    'self_attn.q_gate': 'q_gate'}
 DEEPSEEK = {'self_attn.q_a_proj': 'q_down', 'self_attn.q_a_layernorm': 'q_norm',
             'self_attn.q_b_proj': 'q', 'self_attn.kv_a_proj_with_mqa': 'kv',
             'self_attn.kv_a_layernorm': 'kv_norm',
@@ -496,6 +533,8 @@ SAFETENSORS = dict.fromkeys(FAMILIES, (OUTER, 'layers', INNER)) | dict(
     gptneox=({'embed_in': 'embed', 'final_layer_norm': 'norm', 'embed_out': 'head'}, 'layers', NEOX),
     lfm2=({'embed_tokens': 'embed', 'embedding_norm': 'norm', 'lm_head': 'head'}, 'layers', LFM2),
     deepseek=(OUTER, 'layers', INNER | EXPERTS | DEEPSEEK),
+    qwen35=(OUTER, 'layers', INNER | QK | DELTA),
+    qwen3next=(OUTER, 'layers', INNER | EXPERTS | QK | DELTA),
     mixtral=(OUTER, 'layers', INNER | MIXTRAL), qwen2moe=(OUTER, 'layers', INNER | EXPERTS),
     qwen3moe=(OUTER, 'layers', INNER | EXPERTS | QK),
     gptoss=(OUTER, 'layers', INNER | EXPERTS | {'mlp.router': 'router', 'self_attn.sinks': 'sinks'}))
@@ -545,7 +584,8 @@ def tensor_names(c,       # a Config
 PREFIXES = 'model.', 'transformer.', 'gpt_neox.'      # that names in safetensors may begin with
 IGNORED = '''rope_freqs.weight rope_factors_*.weight *rotary_emb.inv_freq *.attn.bias *.attn.masked_bias
              *.attention.bias *.attention.masked_bias'''.split()      # tables, not weights
-SHIFTED = {('safetensors', 'gemma2'), ('safetensors', 'gemma3')}      # norms are stored less 1
+# norms are stored less 1
+SHIFTED = {('safetensors', f) for f in ('gemma2', 'gemma3', 'qwen3next', 'qwen35')}
 
 # %% ../../nbs/44a_families.ipynb #179dc013
 def row_order(c, how, n):

@@ -11,20 +11,22 @@ __all__ = ['gathered', 'as_mxfp4']
 
 ONE = re.compile(r'(.*\.experts)\.(\d+)\.(.*)')
 TURNS = re.compile(r'(.*\.experts)\.(gate_up|down)_proj(_bias|_blocks|_scales|)')
+BARE = 'e_score_correction_bias', 'A_log', 'dt_bias', '.sinks'      # names that do not end in .weight
 TAGS = 'expert out in'
 
 
 def gathered(names,  # name without prefix -> name in the file
              get,    # function: name in the file -> tensor
+             c=None, # the Config
             ):
     "The same two, of tensors as a decoder has them."
     made, many = {}, {}
     for plain, name in names.items():
         if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
         elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: as_row(get(n))
-        elif plain.endswith('conv.conv.weight'): made[plain] = lambda n=name: as_taps(get(n))
-        elif plain.endswith('e_score_correction_bias'): made[f'{plain}.weight'] = lambda n=name: get(n)
-        elif plain.endswith('.sinks'): made[f'{plain}.weight'] = lambda n=name: get(n)
+        elif plain.endswith(('conv.conv.weight', 'conv1d.weight')): made[plain] = lambda n=name: as_taps(get(n))
+        elif c and c.deltas and plain.endswith(PARTS): made |= in_parts(plain, name, get, c)
+        elif plain.endswith(BARE): made[f'{plain}.weight'] = lambda n=name: get(n)
         elif turn := TURNS.fullmatch(plain): made |= in_turns(turn, name, names, get)
         else: made[plain] = lambda n=name: get(n)
     for plain, found in many.items():
@@ -45,6 +47,33 @@ def stacked(parts):
     if isinstance(parts[0], BlockTensor):
         return BlockTensor(np.stack([p.blocks for p in parts]), parts[0].dtype, TAGS)
     return Tensor(np.stack([p.data for p in parts]), TAGS)
+
+
+# ---- Qwen3-Next
+
+PARTS = 'self_attn.q_proj.weight', 'in_proj_qkvz.weight', 'in_proj_ba.weight'
+
+def in_parts(plain, name, get, c):
+    "Name -> maker of the maps that stand in one tensor, mixed head by head."
+    part = next(p for p in PARTS if plain.endswith(p))
+    each = c.delta_values // c.delta_keys
+    wide = each * c.delta_v
+    heads, sizes = {PARTS[0]: (c.heads, dict(q_proj=c.d, q_gate=c.d)), PARTS[2]: (c.delta_keys, dict(b=each, a=each)),
+                    PARTS[1]: (c.delta_keys, dict(q=c.delta_d, k=c.delta_d, v=wide, z=wide))}[part]
+    at, ends = 0, {}
+    for n, size in sizes.items(): ends[n], at = (at, at + size), at + size
+    def rows(*names):
+        t, found = get(name), []
+        a = (t.blocks if isinstance(t, BlockTensor) else t.data)
+        a = a.reshape(heads, at, *a.shape[1:])
+        for n in names: found.append(a[:, slice(*ends[n])].reshape(-1, *a.shape[2:]))
+        y = np.concatenate(found)
+        return BlockTensor(y, t.dtype, t.tags) if isinstance(t, BlockTensor) else wrap(y, t.tags)
+    base = plain.removesuffix(part)
+    if part == PARTS[0]: own = {f'self_attn.{n}': (n,) for n in sizes}
+    elif part == PARTS[2]: own = {'in_proj_b': 'b', 'in_proj_a': 'a'}
+    else: own = {'in_proj_qkv': 'qkv', 'in_proj_z': 'z'}
+    return {f'{base}{n}.weight': lambda names=names: rows(*names) for n, names in own.items()}
 
 
 # ---- GPT-OSS

@@ -67,7 +67,7 @@ def _from_folder(path, ignore, how):
     config, file = read_config(text_part(values), ignore), Safetensors(path)
     names, get = {_plain(n): n for n in file}, file.__getitem__
     if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
-    if config.experts or config.convs: names, get = gathered(names, get)
+    if config.experts or config.convs or config.deltas: names, get = gathered(names, get, config)
     tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
@@ -110,9 +110,11 @@ def text_part(values):
 
 
 def _json(path):
-    try: return json.loads(path.read_text(encoding='utf-8'))
-    except (ValueError, OSError) as e:
+    try: found = json.loads(path.read_text(encoding='utf-8'))
+    except (ValueError, OSError, RecursionError) as e:
         raise fault(FileError, f'{path.name!r} is no JSON: {e}', help='fetch it again') from None
+    if isinstance(found, dict): return found
+    raise fault(FileError, f'{path.name!r} is no JSON object: {{...}}', help='fetch it again')
 
 
 # ---- text
@@ -165,7 +167,8 @@ def fill(c,      # a Config
         return made
     cost = costs.__getitem__
     for made in at_once(make, todo, [cost(t) for t, *_ in todo], how.budget): found |= made
-    if (kind, c.family) in SHIFTED: found |= {n: wrap(t.data + 1, t.tags) for n, t in found.items() if t.ndim == 1}
+    if (kind, c.family) in SHIFTED:
+        found |= {n: wrap(t.data + 1, t.tags) for n, t in found.items() if n.rpartition('.')[2] in NORMS}
     return found
 
 
@@ -218,6 +221,7 @@ def _taken(c, t, ours, how, own):
     return found
 
 
+NORMS = 'norm norm1 norm2 after1 after2 q_norm k_norm'.split()      # what is stored less 1, where it is
 EXACT = 'places', 'router', '_bias'      # small tensors whose numbers decide much
 
 def _kept(name, t, how, tags):

@@ -21,7 +21,7 @@ def hindrance(model):
     "Why a model is read the other way, in a few words; '' if it need not be."
     c = model.config
     usual = dict(norm='rms', act='swiglu', before=True, after=False, parallel=False, places=False, attn_cap=0,
-                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0)
+                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0, deltas=(), gated=False)
     for name, value in usual.items():
         if getattr(c, name) != value: return f'{name} {getattr(c, name)}'
     if c.qk_norm not in ('', 'head'): return f'qk_norm {c.qk_norm}'

@@ -192,7 +192,7 @@ class Layer:
         self.norm1, self.norm2, self.after1, self.after2 = [
             norm_of(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
         self.scale, self.plus = np.float32(getattr(a, 'scale', 1)), np.float32(block.scale)
-        if not hasattr(a, 'headed'): self.attend = self.looked; return
+        if not hasattr(a, 'headed') or a.q_gate is not None: self.attend = self.looked; return
         self.heads, self.kv, self.d, self.qkv, self.o = a.heads, a.kv_heads, a.d, Maps(a.q, a.k, a.v), Maps(a.o)
         self.by_head = a.q_norm is not None and a.q_norm.weight.tags == ('d',)
         self.q_norm, self.k_norm = norm_of(a.q_norm), norm_of(a.k_norm)
