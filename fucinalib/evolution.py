@@ -11,6 +11,7 @@ __all__ = ['Generation', 'z_scores', 'centered_ranks', 'seed_of_path', 'noise_fo
 # %% ../nbs/36_evolution.ipynb #e81ac497
 from collections import namedtuple
 import numpy as np
+from .arguments import as_whole
 from .autograd import no_grad
 from .block_arithmetic import put_codes, store
 from .checks import flag, look_at, number, one_of, whole
@@ -23,7 +24,7 @@ from .ops.blocks import BlockTensor
 from .ops.construction import at, normal
 from .ops.packed import trits
 from .tensor import Tensor, wrap
-from .unfit import check_genomes
+from .unfit import all_given, as_reward, check_genomes
 
 # %% ../nbs/36_evolution.ipynb #4076f7b1
 def z_scores(rewards):
@@ -51,7 +52,8 @@ def noise_for(t, *path):
 # %% ../nbs/36_evolution.ipynb #ca196a01
 def learners_of(params):
     "The tensors of real numbers that a module or a list gives, and the weights in blocks; each once."
-    tensors = [*params.parameters(), *_blocks_of(params)] if isinstance(params, Module) else [*params]
+    own = isinstance(params, Module)
+    tensors = [*params.parameters(), *_blocks_of(params)] if own else all_given(params)
     if not tensors: raise fault(OptionError, 'nothing learns', help='a module, or tensors')
     for t in tensors:
         if not isinstance(t, (Tensor, BlockTensor)) or isinstance(t, Tensor) and not t.dtype.is_float:
@@ -94,7 +96,7 @@ class Members(Trials):
         "The reward of one member."
         self.shift(member, self.sigma)
         try:
-            with no_grad(): value = float(reward())
+            with no_grad(): value = as_reward(reward)
         finally: self.put_back(member, kept)
         if np.isfinite(value): return value
         raise fault(NonFiniteValue, f'the reward of member {member} is {value}',
@@ -229,10 +231,11 @@ class Resumable(Generations):
         "Go on where this state was taken; all of it or nothing."
         here = self.state_dict()
         shapes = lambda d: {k: np.shape(v) for k, v in d.items()}
-        if shapes(state) != shapes(here):
+        if not isinstance(state, dict) or shapes(state) != shapes(here):
             raise fault(OptionError, 'this state is of other parameters or another decay',
                         help=f'it needs {" ".join(here)}, with their shapes')
-        self.steps, self.seed = int(state['steps']), int(state['seed'])
+        steps, seed = as_whole(state['steps'], 'steps', 0), as_whole(state['seed'], 'seed')
+        self.steps, self.seed = steps, seed
         for i, a in enumerate(self.anchor or ()): a[...] = state[f'anchor.{i}']
 
 # %% ../nbs/36_evolution.ipynb #e7c7ef60

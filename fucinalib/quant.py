@@ -225,7 +225,8 @@ def stamp_of(path):
 def cache_folder():
     "Where repacked weights are kept: FUCINALIB_CACHE/repacked, or in the user's cache."
     usual = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache') / 'fucinalib'
-    return Path(os.environ.get('FUCINALIB_CACHE') or usual).expanduser() / 'repacked'
+    try: return Path(os.environ.get('FUCINALIB_CACHE') or usual).expanduser() / 'repacked'
+    except RuntimeError: return Path(os.devnull) / 'nowhere'      # a user without a home
 
 # %% ../nbs/43_quantisation.ipynb #a1853e2c
 def sum_of(a):
@@ -244,7 +245,12 @@ def head_of(path):
     return said, -(-len(line) // ALIGN) * ALIGN
 
 # %% ../nbs/43_quantisation.ipynb #aff128dc
-def most_kept(): return float(os.environ.get('FUCINALIB_CACHE_GB') or 20) * 1e9
+def most_kept():
+    "Bytes that all of them together may have."
+    said = os.environ.get('FUCINALIB_CACHE_GB') or '20'
+    try: return float(said) * 1e9
+    except ValueError: help = 'gigabytes: FUCINALIB_CACHE_GB=20'
+    raise fault(OptionError, f'FUCINALIB_CACHE_GB is {said!r}', help=help)
 
 class KeptFile(NamedTuple):
     "A file of repacked weights."

@@ -3,13 +3,14 @@
 Each function asks one question and raises, or makes the error that its caller raises; a chapter shows the question by
 its name and the message in a cell of mistakes.
 """
+from collections.abc import Iterable
 from math import prod
 import numpy as np
 from .arguments import made_whole
 from .checks import agrees, is_whole, last, rank, shown, single
 from .errors import (DTypeError, EmptySelection, IndexOutOfBounds, InvalidDataLength, InvalidShape, NonFiniteValue,
-                     OptionError, ShapeMismatch, TagError, UnknownName, UnsupportedView, brief, closest, did_you_mean,
-                     fault, some)
+                     OptionError, OptionTypeError, ShapeMismatch, TagError, UnknownName, UnsupportedView, brief,
+                     closest, did_you_mean, fault, some)
 from .formats import codes
 from .tags import axis_of, locate, name_of, parse, renaming
 from .tensor import Tensor
@@ -19,7 +20,8 @@ __all__ = ['check_one_hot', 'check_count', 'not_in_range', 'not_places', 'no_num
            'no_source', 'not_so_many', 'not_blocks', 'no_bytes', 'not_whole', 'other_bytes', 'not_axes', 'rounds_twice',
            'check_scales', 'check_format', 'check_storable', 'no_arithmetic_of', 'not_of_blocks', 'check_chosen',
            'in_blocks', 'not_within', 'check_parts', 'check_weight', 'check_product', 'check_layout', 'two_at_once',
-           'no_gate', 'check_quant', 'read_groups', 'check_genomes']
+           'no_gate', 'check_quant', 'read_groups', 'check_genomes',
+           'all_given', 'as_reward']
 
 
 # ---- made tensors
@@ -303,3 +305,20 @@ def check_genomes(genomes):
                         help=f'BlockTensor(np.array(q.blocks), q.dtype, {" ".join(q.tags)!r})')
         if any(np.may_share_memory(q.blocks, other.blocks) for other in genomes[:i]):
             raise fault(OptionError, 'two weights share their memory', help='each once', given=q)
+
+
+def all_given(params):
+    "What is to learn, as a list."
+    if isinstance(params, Iterable): return [*params]
+    raise fault(OptionTypeError, f'{brief(params)} has nothing that learns', help='a module, or a list of tensors')
+
+
+def as_reward(reward):
+    "What a trial gives, as a float."
+    if not callable(reward):
+        raise fault(OptionTypeError, f'the reward is {brief(reward)}', help='a function: lambda: -float(loss())')
+    value = reward()
+    try: return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise fault(OptionTypeError, f'a reward is {brief(value)}',
+                    help='one number that is larger for better; nothing was changed') from None

@@ -1,7 +1,8 @@
 """What the chapter on grouped products refuses, and how it is said."""
 import numpy as np
-from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, did_you_mean,
-                     fault)
+from .arguments import as_whole
+from .errors import (DTypeError, IndexOutOfBounds, InvalidShape, OptionError, ShapeMismatch, TagError, brief,
+                     did_you_mean, fault)
 from .tensor import Tensor
 
 __all__ = ['check_selected', 'check_groups', 'check_routes', 'bend_called']
@@ -9,7 +10,9 @@ __all__ = ['check_selected', 'check_groups', 'check_routes', 'bend_called']
 
 def check_selected(selected, experts):
     "Numbers of experts as an array. DTypeError, IndexOutOfBounds for what is no expert."
-    a = np.asarray(selected.data if isinstance(selected, Tensor) else selected)
+    if as_whole(experts, 'experts', 1) > 2**24: raise fault(InvalidShape, f'{experts} experts', help='2**24 at most')
+    try: a = np.asarray(selected.data if isinstance(selected, Tensor) else selected)
+    except ValueError: a = np.zeros(0)      # rows of several lengths
     if a.dtype.kind not in 'iu' or not a.size:
         raise fault(DTypeError, 'experts are chosen by whole numbers', help="scores.topk('expert', k).indices")
     wrong = a[(a < 0) | (a >= experts)]
@@ -47,6 +50,7 @@ def check_routes(x, experts, selected, weights):
     "Refuse tokens, choices and weights that do not fit."
     if not all(hasattr(experts, n) for n in ('gate', 'up', 'down', 'act')):
         raise fault(DTypeError, f'experts are a {type(experts).__name__}', help='Experts(gate, up, down)')
+    check_maps(experts)
     if not isinstance(x, Tensor) or x.ndim != 2:
         raise fault(TagError, 'takes tokens of two axes', help="Tensor(values, 'token embed')", x=x)
     own = getattr(weights, 'tags', ())
@@ -57,6 +61,17 @@ def check_routes(x, experts, selected, weights):
     if weights.shape[0] == x.shape[0] and np.shape(getattr(selected, 'data', selected)) == weights.shape: return
     raise fault(ShapeMismatch, 'as many choices as weights, for each token', help='one weight for each choice', x=x,
                 selected=selected, weights=weights)
+
+
+def check_maps(experts):
+    "Each map of the experts has three axes, and a bias for each of its rows if it has any."
+    for n, axes in dict(gate='expert ff embed', up='expert ff embed', down='expert embed ff').items():
+        w, bias = getattr(experts, n), getattr(experts, f'{n}_bias', None)
+        if len(getattr(w, 'shape', ())) != 3:
+            raise fault(DTypeError, f'{n} of the experts is {brief(w)}', help=f'Tensor(values, {axes!r})')
+        if bias is None or isinstance(bias, Tensor) and bias.shape == tuple(w.shape[:2]): continue
+        raise fault(ShapeMismatch, f'{n}_bias of the experts is {brief(bias)}',
+                    help=f'Tensor(values, {axes.rpartition(" ")[0]!r}), of sizes {tuple(w.shape[:2])}')
 
 
 def bend_called(name, table):

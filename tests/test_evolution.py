@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import fucinalib as fl
 from fucinalib import evolution, nn
-from fucinalib.errors import DTypeError, InvalidShape, NonFiniteValue, OptionError, OptionTypeError
+from fucinalib.errors import DTypeError, FucinaError, InvalidShape, NonFiniteValue, OptionError, OptionTypeError
 from fucinalib.evolution import Evolution, centered_ranks, flips_in, genome, noise_for, seed_of_path, z_scores
 
 
@@ -399,3 +399,19 @@ def test_names_of_other_libraries(name):
 
 def test_it_is_there_when_asked_for():
     assert fl.evolution is evolution
+
+
+@pytest.mark.parametrize('reward', [None, 5, 'x', [1., 2.], lambda: None, lambda: 'x', lambda: [1, 2], lambda: 10**400])
+def test_a_reward_that_is_no_number_and_no_function(reward):
+    w = fl.randn('a', 4, seed=1)
+    before = w.numpy().copy()
+    with pytest.raises(OptionTypeError, match='reward is'): Evolution([w], population=2).step(reward)
+    assert (w.numpy() == before).all()
+
+def test_what_has_nothing_that_learns_and_what_is_no_state():
+    for wrong in (None, 5):
+        with pytest.raises(OptionTypeError, match='nothing that learns'): Evolution(wrong)
+    run = Evolution([fl.randn('a', 4, seed=1)], population=2)
+    for wrong in (None, 5, [], {}, dict(steps='x', seed=0), dict(steps=-1, seed=0), dict(steps=0, seed=float('nan'))):
+        with pytest.raises(FucinaError, match='state|steps|seed'): run.load_state_dict(wrong)
+    assert (run.steps, run.seed) == (0, 0)

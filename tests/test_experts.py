@@ -494,6 +494,35 @@ def test_the_metadata_of_lfm2_says_its_layers():
     assert read_config(found) == read_config(LFM2 | dict(norm_eps=1e-5))
 
 
+def test_maps_and_biases_of_experts_must_fit():
+    x = drawn('token embed', 5, 4, dtype='f4')
+    maps = dict(gate=drawn('expert ff embed', 5, 6, 4), up=drawn('expert ff embed', 5, 6, 4),
+                down=drawn('expert embed ff', 5, 4, 6))
+    routes = drawn('token expert', 5, 5).router_topk('expert', 2)
+    for name in maps:
+        for wrong in (None, 5, 'x', float('nan'), x):
+            with pytest.raises(fl.DTypeError, match=f'{name} of the experts is'):
+                fl.moe_ffn(x, Experts(**maps | {name: wrong}), *routes)
+        for wrong in (5, 'x', drawn('expert ff', 5, 5), drawn('expert ff embed', 5, 6, 4)):
+            with pytest.raises(fl.ShapeMismatch, match=f'{name}_bias of the experts is'):
+                fl.moe_ffn(x, Experts(**maps, **{f'{name}_bias': wrong}), *routes)
+
+@pytest.mark.parametrize('wrong', [None, 1.5, 'x', float('nan'), True, 0, 10**12, 10**30])
+def test_how_many_experts_there_are(wrong):
+    with pytest.raises(fl.errors.FucinaError, match='experts'): fl.route_plan([0], wrong)
+
+def test_what_is_no_choice_and_no_scores():
+    with pytest.raises(fl.DTypeError, match='whole numbers'): fl.route_plan([[0, 1], [2]], 4)
+    scores = drawn('token expert', 5, 5)
+    for wrong in (None, [], [[0.5]], [[0, 1], [2]]):
+        with pytest.raises(fl.DTypeError, match='whole numbers'): fl.llm.balance_loss(scores, wrong)
+    with pytest.raises(fl.IndexOutOfBounds): fl.llm.balance_loss(scores, [[0, 9]])
+    for wrong in (None, 5, [[1.]]):
+        with pytest.raises(fl.errors.FucinaError, match='scores'): fl.llm.balance_loss(wrong, [0])
+    for wrong in (None, 5):
+        for call in (fl.llm.routes_of, fl.llm.stream_experts):
+            with pytest.raises(fl.errors.FucinaError, match='no language model'): call(wrong, [1])
+
 # ---- one row for keys and values
 
 DEEPSEEK = SMALL | dict(model_type='deepseek_v3', n_routed_experts=8, n_group=4, topk_group=2, num_experts_per_tok=3,

@@ -1,11 +1,12 @@
 """From files to a model: rounded on the way, several tensors at a time, from several files; and what its text needs."""
 import json, subprocess, sys, threading, weakref
+from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 import fucinalib as fl
 import tiny_models
-from fucinalib import FileError, FucinaError, IndexOutOfBounds, OptionError
+from fucinalib import FileError, FucinaError, IndexOutOfBounds, OptionError, OptionTypeError
 from fucinalib.cli.bench import peak
 from fucinalib.kernels import discovery
 from fucinalib.llm import generation
@@ -392,3 +393,56 @@ def test_ids_behind_the_vocabulary_are_refused():
         with pytest.raises(IndexOutOfBounds, match='of id 12: the tokenizer has 11'): ask(model, [6, 12])
     with pytest.raises(IndexOutOfBounds, match='12 is no id of 11'): tok.decode([6, 12])
     with pytest.raises(IndexOutOfBounds): tok.stream().push(12)
+
+
+# ---- configurations that say what cannot be
+ODD = None, 'x', -1, 0, float('nan'), 10**30, [], {}, 1.5, True, [None], float('inf')
+
+def llama_folder(path, **entries):
+    "The small llama of the tests with other entries."
+    kept = Path(__file__).parent/'data'/'decoders'/'llama'
+    path.mkdir(exist_ok=True)
+    config = json.loads((kept/'config.json').read_text())
+    for name, value in entries.items():
+        inside = config['rope_parameters'] if name in config['rope_parameters'] else config
+        inside[name] = value
+    (path/'config.json').write_text(json.dumps(config))
+    (path/'model.safetensors').write_bytes((kept/'model.safetensors').read_bytes())
+    return path
+
+@pytest.mark.parametrize('name', '''hidden_size num_attention_heads num_key_value_heads num_hidden_layers head_dim
+    vocab_size intermediate_size max_position_embeddings rms_norm_eps hidden_act model_type tie_word_embeddings mlp_bias
+    attention_bias rope_parameters rope_theta rope_type factor low_freq_factor high_freq_factor
+    original_max_position_embeddings'''.split())
+def test_an_entry_of_a_kind_that_cannot_be_is_refused_or_read(tmp_path, name):
+    "A model, or an error of the library: never one of Python."
+    for value in ODD:
+        try: model = fl.llm.load(llama_folder(tmp_path/'m', **{name: value}))
+        except FucinaError as e: assert 'help' in str(e) and len(str(e)) < 900
+        else: assert np.isfinite(model([1, 2], last=True).data).all(), (name, value)
+
+@pytest.mark.parametrize('name, value, said', [
+    ('hidden_size', 'x', "hidden_size: 'x'"), ('num_attention_heads', 0, 'num_attention_heads: 0'),
+    ('tie_word_embeddings', 'no', 'true or false'), ('rope_parameters', [], 'an object'),
+    ('rope_theta', 0, 'a number above 0'), ('hidden_act', ['silu'], 'a text'), ('model_type', [], 'no family'),
+    ('factor', None, 'rope_parameters does not say factor'), ('num_hidden_layers', 10**9, 'from 1 to 65536')])
+def test_what_an_entry_should_have_been_is_said(tmp_path, name, value, said):
+    with pytest.raises(OptionError, match=said): fl.llm.load(llama_folder(tmp_path/'m', **{name: value}))
+
+def test_divisors_of_a_rope_are_one_for_each_pair():
+    from fucinalib.llm.families import Keys, rope_of
+    most = Keys(dict(max_position_embeddings=64))
+    long = dict(rope_type='longrope', original_max_position_embeddings=16, short_factor=[1.] * 4, long_factor=[2.] * 3)
+    with pytest.raises(OptionError, match='long_factor has 3 numbers for 4 pairs'): rope_of(long, 8, most)
+    del long['long_factor']
+    with pytest.raises(OptionError, match='does not say long_factor'): rope_of(long, 8, most)
+
+@pytest.mark.parametrize('file', ['config.json', 'generation_config.json'])
+@pytest.mark.parametrize('text', ['', '[]', '5', 'null', '[' * 100_000, '{"a": '])
+def test_a_file_of_settings_that_is_no_json_object(tmp_path, file, text):
+    (llama_folder(tmp_path/'m')/file).write_text(text)
+    with pytest.raises(FileError, match='no JSON'): fl.llm.load(tmp_path/'m')
+
+def test_names_to_ignore_are_texts(tmp_path):
+    for wrong in (None, 5, [5]):
+        with pytest.raises(OptionTypeError, match='ignore is'): fl.llm.load(llama_folder(tmp_path/'m'), ignore=wrong)

@@ -257,6 +257,21 @@ def test_too_much_is_thrown_away_the_longest_unused_first(shelf, monkeypatch):
     assert names(folder) == 'bd'
 
 
+def test_a_user_without_a_home_keeps_nothing(tmp_path, monkeypatch):
+    for name in ('FUCINALIB_CACHE', 'XDG_CACHE_HOME'): monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, 'expanduser', lambda p: p)
+    (tmp_path / 'model').write_bytes(b'weights')
+    path = quant.cache_folder() / 'm'
+    quant.keep(path, tmp_path / 'model', dict(a=np.ones(3)))
+    assert quant.mapped(path, tmp_path / 'model') is None and quant.all_kept() == []
+    quant.prune()
+
+
+def test_a_limit_that_is_no_number_is_refused(shelf, monkeypatch):
+    monkeypatch.setenv('FUCINALIB_CACHE_GB', 'lots')
+    with pytest.raises(fl.errors.OptionError, match="FUCINALIB_CACHE_GB is 'lots'"): quant.prune()
+
+
 def test_what_is_of_no_use_is_thrown_away(shelf):
     "The model is gone, or another one; a version before; what a program that ended left. Nobody else's files."
     folder, _ = shelf

@@ -314,6 +314,9 @@ def test_models_health_and_metrics(paris):
     counts = dict(re.findall(r'^(\w+) (\d+)$', text, re.M))
     assert int(counts['fucina_said_total']) >= 7 and counts['fucina_busy'] == '0' and counts['fucina_free'] == '8'
 
+TOOLS = [dict(type='function', function=dict(name='f'))]
+def nested(n): return dict(type='array', items=nested(n - 1)) if n else {}
+
 REFUSED = [
     ('', 'no JSON', None), ('{"a": ', 'no JSON', None), ('[]', 'not a JSON object', None), ('\xff', 'no JSON', None),
     ('[' * 100_000, 'no JSON', None), ('{"messages": NaN}', 'no JSON', None), ({}, 'no messages', 'messages'),
@@ -343,6 +346,12 @@ REFUSED = [
     (dict(messages=[dict(role='assistant', tool_calls=5)]), 'not a list', 'messages[0].tool_calls'),
     (dict(messages=[dict(role='user', content='\ud800')]), 'surrogates', None),      # half a character
     ({'messages': HELLO, '\udfff': 1}, 'surrogates', None), (b'{"messages": "\xed\xa0\x80"}', 'no JSON', None),
+    (dict(messages=HELLO, tools=TOOLS, tool_choice=dict(function=5)), 'tool_choice is', 'tool_choice'),
+    (dict(messages=HELLO, tools=TOOLS, tool_choice=dict(function=dict(name=['f']))), 'tool_choice is', 'tool_choice'),
+    (dict(messages=[dict(role='assistant', tool_calls=[dict(function=dict(name='f', arguments='[' * 9999))])]),
+     'no JSON', 'messages[0].tool_calls'),
+    (dict(messages=HELLO, response_format=dict(type='json_schema', json_schema=dict(schema=nested(400)))),
+     'deeper than 100', None),
     (dict(messages=HELLO, stream_options=dict(include_usage='no')), 'not true', 'stream_options.include_usage'),
     (dict(messages=HELLO, chat_template_kwargs=dict(enable_thinking=0)), 'not true',
      'chat_template_kwargs.enable_thinking'),

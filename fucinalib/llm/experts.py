@@ -10,9 +10,12 @@ __all__ = ['bytes_of_word', 'routes_of', 'as_table', 'balance_loss']
 import numpy as np
 from ..errors import OptionError, fault, named
 from .decoder import Model, check_ids, is_far
+from .unfit import check_model
+from ..misuse import no_tensor
 from ..ops.construction import one_hot
 from ..ops.selection import Routes
 from ..tensor import Tensor
+from ..unrouted import check_selected
 
 # %% ../../nbs/46_experts.ipynb #7c979b9c
 def _bytes_of(weights):
@@ -42,6 +45,7 @@ def routes_of(model:Model,  # a decoder
               ids,          # whole numbers 'seq'
              )->list:       # for each layer Routes 'seq choice', or None where it has one feed-forward
     "Which experts each word goes to, and how much each of them says."
+    check_model(model)
     a = check_ids(ids, model.config)
     if a.ndim > 1: raise fault(OptionError, 'looks at one text', help='a row of ids')
     far, found = is_far(model.config, len(a)), []
@@ -67,8 +71,9 @@ def balance_loss(scores:Tensor,  # of a router: 'seq expert', or other axes in f
                  selected,       # whole numbers: which experts were chosen
                 )->Tensor:
     "1 where all experts are used alike, their number where all goes to one."
+    if not isinstance(scores, Tensor): raise no_tensor('scores', scores)
     tag, n = scores.tags[-1], scores.shape[-1]
-    counts = np.bincount(np.asarray(getattr(selected, 'data', selected)).reshape(-1), minlength=n)
+    counts = np.bincount(check_selected(selected, n).reshape(-1), minlength=n)
     shares = scores.softmax(tag)
     mean = shares.mean(*scores.tags[:-1]) if scores.ndim > 1 else shares
     return (mean * Tensor((counts / counts.sum()).astype(scores.data.dtype), tag)).sum() * n

@@ -21,6 +21,7 @@ from fnmatch import fnmatch
 import numpy as np
 from ..errors import OptionError, did_you_mean, fault
 from .decoder import Config, Rope, tensors_of
+from .entries import all_ignored, as_many, check_entry, lacking_entry
 from ..ops.rotary import yarn_inv_freqs
 
 # %% ../../nbs/44a_families.ipynb #b1ce381e
@@ -38,13 +39,19 @@ class Keys:
     def __call__(self, name, usual=None):
         "The first of the names that is there, or what is usual."
         self.asked.update(name.split())
-        found = (self.values[n] for n in name.split() if self.values.get(n) is not None)
-        return next(found, usual)
+        found = (n for n in name.split() if self.values.get(n) is not None)
+        n = next(found, None)
+        return usual if n is None else check_entry(n, self.values[n])
+
+    def need(self, name):
+        "What has to be there."
+        if (found := self(name)) is None: raise lacking_entry(name)
+        return found
 
 # %% ../../nbs/44a_families.ipynb #9053f223
 def refuse_unread(keys, ignore=(), where='config.json'):
     "Refuse entries that nobody asked for, unless they say nothing about the arithmetic."
-    idle = [*IDLE, *([ignore] if isinstance(ignore, str) else ignore)]
+    idle = [*IDLE, *all_ignored(ignore)]
     left = [n for n, v in keys.values.items()
             if n not in keys.asked and v and not any(fnmatch(n, i) for i in idle)]
     if not left: return
@@ -57,22 +64,24 @@ def plain_speeds(p, d): return p('rope_theta', 10000.) ** (-np.arange(0, d, 2) /
 # %% ../../nbs/44a_families.ipynb #036fa2b8
 def llama3_speeds(p, d):
     "Fast pairs as they are, slow ones divided, those between blended (Llama 3.1)."
-    speed, long = plain_speeds(p, d), p('original_max_position_embeddings')
+    speed, long = plain_speeds(p, d), p.need('original_max_position_embeddings')
     low, high = p('low_freq_factor', 1.), p('high_freq_factor', 4.)
     turns = long * speed / (2 * math.pi)      # in the length it was trained for
     share = np.clip((turns - low) / (high - low), 0, 1)
-    return speed * (share + (1 - share) / p('factor'))
+    return speed * (share + (1 - share) / p.need('factor'))
 
 # %% ../../nbs/44a_families.ipynb #49131ca6
 def rope_plain(p, d, c): return Rope(tuple(plain_speeds(p, d)))
 def rope_llama3(p, d, c): return Rope(tuple(llama3_speeds(p, d)))
-def rope_linear(p, d, c): return Rope(tuple(plain_speeds(p, d) / p('factor')))
-def rope_divided(p, d, c): return Rope(tuple(plain_speeds(p, d) / np.array(p('divisors'), 'f8')))
+def rope_linear(p, d, c): return Rope(tuple(plain_speeds(p, d) / p.need('factor')))
+def rope_divided(p, d, c):
+    speed = plain_speeds(p, d)
+    return Rope(tuple(speed / as_many(p, 'divisors', speed)))
 
 # %% ../../nbs/44a_families.ipynb #280842c3
 def rope_yarn(p, d, c):
     "YaRN: as llama3 in spirit, and scores a little sharper."
-    factor, long = p('factor'), p('original_max_position_embeddings', c('max_position_embeddings'))
+    factor, long = p.need('factor'), p('original_max_position_embeddings', c('max_position_embeddings'))
     bounds = float(p('beta_fast', 32)), float(p('beta_slow', 1)), p('truncate', True)
     speeds = yarn_inv_freqs(d, float(p('rope_theta', 10000.)), factor, long, *bounds).data
     def sharper(m): return 1 + .1 * m * math.log(max(factor, 1))
@@ -87,7 +96,7 @@ def rope_long(p, d, c):
     border = p('original_max_position_embeddings', border or most)
     factor, speed = p('factor', most / border), plain_speeds(p, d)
     size = math.sqrt(1 + math.log(factor) / math.log(border)) if factor > 1 else 1.
-    near, far = [tuple(speed / np.array(p(f'{n}_factor'), 'f8')) for n in ('short', 'long')]
+    near, far = [tuple(speed / as_many(p, f'{n}_factor', speed)) for n in ('short', 'long')]
     return Rope(near, p('attention_factor attn_factor', size), far, border)
 
 # %% ../../nbs/44a_families.ipynb #1df2b105
@@ -193,7 +202,7 @@ def gemma3(c, n, d):
     every, p = c('sliding_window_pattern _sliding_window_pattern', 6), rope_params(c, 1e6)
     windowed = windows_of(c, n, lambda i: (i + 1) % every != 0, 4096)
     near = p.get('sliding_attention') or dict(rope_theta=c('rope_local_base_freq', 10000.))
-    near, far = rope_of(near, d, c), rope_of(p.get('full_attention', p), d, c)
+    near, far = rope_of(near, d, c), rope_of(p.get('full_attention') or p, d, c)
     caps = dict(attn_cap=c('attn_logit_softcapping', 0.), logit_cap=c('final_logit_softcapping', 0.))
     ropes = tuple([near if w else far for w in windowed])
     return gemma(c, n, d) | caps | dict(qk_norm='head', windows=windowed, ropes=ropes)
@@ -341,7 +350,7 @@ ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2mo
 # %% ../../nbs/44a_families.ipynb #a825a9ad
 def family_called(name):
     "The family's own name. OptionError lists those that are here."
-    found = ALIASES.get(name, name)
+    found = ALIASES.get(name, name) if isinstance(name, str) else None
     if found in FAMILIES: return found
     known = ', '.join(sorted(FAMILIES))
     raise fault(OptionError, f'there is no family {name!r}', help=f'a model of one of {known}')
@@ -442,8 +451,7 @@ def as_config(metadata,  # of a GGUF: name -> value
     d = found['head_dim'] or found['hidden_size'] // found['num_attention_heads']
     if family != 'gpt2': found['rope_parameters'] = rope_in_metadata(m, d, tensors)
     found |= HABITS.get(family, lambda *_: {})(found, d, m, tensors)
-    idle = [ignore] if isinstance(ignore, str) else ignore
-    refuse_unread(m, [*GGUF_IDLE, *idle], 'the metadata')
+    refuse_unread(m, [*GGUF_IDLE, *all_ignored(ignore)], 'the metadata')
     return {k: v for k, v in found.items() if v is not None}
 
 GGUF_IDLE = 'attention.value_length', 'attention.*_swa', 'rope.dimension_count', 'tensor_data_layout'

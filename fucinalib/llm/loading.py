@@ -110,9 +110,11 @@ def text_part(values):
 
 
 def _json(path):
-    try: return json.loads(path.read_text(encoding='utf-8'))
-    except (ValueError, OSError) as e:
+    try: found = json.loads(path.read_text(encoding='utf-8'))
+    except (ValueError, OSError, RecursionError) as e:
         raise fault(FileError, f'{path.name!r} is no JSON: {e}', help='fetch it again') from None
+    if isinstance(found, dict): return found
+    raise fault(FileError, f'{path.name!r} is no JSON object: {{...}}', help='fetch it again')
 
 
 # ---- text

@@ -242,8 +242,10 @@ def tools_of(given, serving):
         if not isinstance(of, dict) or not isinstance(of.get('name'), str) or not of['name']:
             raise refuse(f'tools[{i}] is no function', f'tools[{i}]', '{"type": "function", "function": {"name": "f"}}')
         tools[of['name']] = dict(type='function', function=of)
-    named = choice.get('function', {}).get('name') if isinstance(choice, dict) else None
-    if isinstance(choice, str) and choice not in ('none', 'auto', 'required') or isinstance(choice, dict) and not named:
+    named = choice.get('function') if isinstance(choice, dict) else None
+    named = named.get('name') if isinstance(named, dict) else None
+    if isinstance(choice, str) and choice not in ('none', 'auto', 'required') or \
+            isinstance(choice, dict) and not (named and isinstance(named, str)):
         raise refuse(f'tool_choice is {brief(choice)}', 'tool_choice', 'none, auto, required, or a function')
     if named and named not in tools or choice == 'required' and not tools:
         raise refuse(f'tool_choice wants {brief(named or "a tool")}, which is not among tools', 'tool_choice')

@@ -41,8 +41,12 @@ KINDS = dict(dict.fromkeys('properties $defs definitions'.split(), dict),
              **dict.fromkeys('pattern $ref'.split(), str), uniqueItems=bool, type=(str, list))
 
 
+DEEP = 100      # steps from the schema to a part of it
+
+
 def check_keywords(schema, at):
     "Refuse a word that is not known here, or has a value of another kind."
+    if at.count('/') > DEEP: raise unfit_schema(brief(at), f'stands deeper than {DEEP} steps', '$ref and $defs')
     for word, value in schema.items():
         if word not in KNOWN and word not in SILENT:
             raise unfit_schema(at, f'has {brief(word)}', did_you_mean(word, sorted(KNOWN), 'known here'))
