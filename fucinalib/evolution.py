@@ -158,6 +158,7 @@ def bits_to_turn(q, at, by):
     new = np.clip(old.astype('i1') + by, 0, 2).astype('u1')
     return byte, (old ^ new) << bit
 
+# %% ../nbs/36_evolution.ipynb #55802ef0
 def turn(q, byte, bits):
     "Turn bits of q, and with the same once more, turn them back."
     np.bitwise_xor.at(q.blocks.reshape(-1), byte, bits)

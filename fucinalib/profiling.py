@@ -54,6 +54,7 @@ def around(self, o, run, args, kw):
     row.bytes[0] += y.data.nbytes if own else 0
     return y
 
+# %% ../nbs/37b_profile.ipynb #d3f0a808
 def called(self, run, args, kw):
     "A function with a name of its own, an optimizer's step say: its time."
     kind = type(args[0]).__name__ if args and hasattr(type(args[0]), run.__name__) else ''

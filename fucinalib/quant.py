@@ -186,6 +186,7 @@ def lanes_dot(codes, scales, parts, x):
     q, s, t = lanes_round(x)
     return np.concatenate([whole_product(*read_part(codes, scales, p), q, s, t) for p in parts if p[1]])
 
+# %% ../nbs/43_quantisation.ipynb #240ab7e6
 def whole_product(code, d, m, q, s, t):
     "Products of small whole numbers, and two factors for each run of them."
     runs = code.shape[1]
@@ -222,6 +223,7 @@ def stamp_of(path):
     "What a cache file remembers of its source: size and time of each of its files."
     return [[s.st_size, s.st_mtime_ns] for s in map(os.stat, files_of(path))]
 
+# %% ../nbs/43_quantisation.ipynb #2e8ccc50
 def cache_folder():
     "Where repacked weights are kept: FUCINALIB_CACHE/repacked, or in the user's cache."
     usual = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache') / 'fucinalib'

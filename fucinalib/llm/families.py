@@ -475,6 +475,7 @@ def _gemma3_habit(f, d, m, t):
     every = m('attention.sliding_window_pattern', 6)
     return scalar_of(f, d, 62) | dict(rope_parameters=both, sliding_window_pattern=every)
 
+# %% ../../nbs/44a_families.ipynb #3f4b5f01
 def _gptoss_habit(f, d, m, t):
     return dict(rope_parameters=f['rope_parameters'] | dict(truncate=False))
 

@@ -436,6 +436,7 @@ class Beam(NamedTuple):
     ids: list
     text: str
 
+# %% ../../nbs/45_generation.ipynb #499b697f
 def longer(live, contexts, prompt, n):
     "(logprob, ids) of the n likeliest texts that are one token longer than those that live."
     found = []

@@ -192,6 +192,7 @@ def _slope_of_picture(g, w, c, geometry, groups, h, wide, tiled):
     planes = _weight_planes(conv.turn_weights(w, c, 3, 3), w.shape[1])
     return by_tiles(g, planes, w.shape[1], conv.turn_windows(geometry, h, wide))
 
+# %% ../../nbs/23b_images.ipynb #d939776d
 def _slope_of_filters(g, v, c, geometry, groups, tiled):
     "The gradient of the weights in a convolution of any kind."
     if not (tiled and conv.all_finite(g)): return conv.convolve_weights(g, v, c, geometry, groups)

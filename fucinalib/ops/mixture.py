@@ -71,6 +71,7 @@ def _back_to_rows(g, m):
     if isinstance(m, Tensor): return kernels.matmul(g, m.data.astype(g.dtype, copy=False))
     return tiled_back(m.dtype, m.blocks.reshape(m.shape[0], -1), g, m.shape[1])
 
+# %% ../../nbs/25b_mixture.ipynb #3a7836af
 def _back_to_weights(g, x, w, spans):
     "The gradient of all matrices."
     found = np.zeros(w.shape, g.dtype)
@@ -130,6 +131,7 @@ def _fetched(experts, plan):
     acquire = getattr(experts.up, 'acquire', None)
     return nullcontext() if acquire is None else acquire(np.flatnonzero(plan.count).tolist())
 
+# %% ../../nbs/25b_mixture.ipynb #d68438ea
 def _parts_of(plan, most):
     "The plan in parts of at most so many experts, those that fit into memory together."
     active = np.flatnonzero(plan.count)

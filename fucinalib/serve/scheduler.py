@@ -136,6 +136,7 @@ def end(self, job, why=None):
     self.counts['left' if job.left else 'failed' if why else 'done'] += 1
     job.hear(why)
 
+# %% ../../nbs/53_serving.ipynb #41b6f512
 def fail(self, job, why):
     "A job ends with an error in the middle of a reading: its cache is not to be trusted."
     job.context.clear()

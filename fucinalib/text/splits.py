@@ -147,6 +147,7 @@ def _by_pattern(pattern, behaviour, invert=False):
     find, put = regex.compile(pattern).finditer, BEHAVIOURS[behaviour]
     return lambda text: put([(t, found != invert) for t, found in _parts(find, text)])
 
+# %% ../../nbs/40a_splits.ipynb #4aaba3c1
 def refused(what, there=(), help=None):
     "The fault for a part of a file that is not known."
     help = help or did_you_mean(what, there, 'known')

@@ -104,6 +104,7 @@ def load_params(path,         # what `save_params` or tensai's SaveParams wrote
 # %% ../../nbs/33a_checkpoints.ipynb #d40ad5ce
 def _is_array(value): return isinstance(value, (np.ndarray, np.generic)) or hasattr(value, 'tags')
 
+# %% ../../nbs/33a_checkpoints.ipynb #052e6dd1
 def _parts_to_files(parts):
     "Part -> (bytes of its arrays, the numbers beside them)."
     files = {}

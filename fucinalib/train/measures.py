@@ -85,6 +85,7 @@ def recall(self, average='macro'):
     "Of the rows of a class, the share that were called so."
     return _over_classes(self, 1, average)
 
+# %% ../../nbs/33c_measures.ipynb #74cef580
 @named
 def f1(self, average='macro'):
     "The harmonic mean of precision and recall."
