@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import brief
 from .combined import COMBINED, kinds_meant, kinds_of_value
 from .patterns import PatternError, pattern_rule
-from .unfit import (PARTS, STACKS, between_whole, bounds_of, check_keywords, check_lengths,
-                                   check_schema_sizes, check_values, endless, no_way_on, too_large, too_many_ways,
-                                   unfit_schema)
+from .unfit import (PARTS, STACKS, between_whole, bounds_of, check_keywords,
+                                   check_lengths, check_schema_sizes, check_values, endless,
+                                   no_way_on, too_large, too_many_ways, unfit_schema)
 
 # %% ../../nbs/53a_schemas.ipynb #ba1c563f
 class Grammar:
