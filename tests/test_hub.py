@@ -469,6 +469,17 @@ def test_a_token_goes_to_the_hub_and_is_never_said(server, monkeypatch, tmp_path
     assert hub.find('org/small').is_dir() and ('Bearer sesame' in {a for _, _, a in server.seen})
 
 
+def test_a_licence_is_asked_for_where_only_the_weights_are_kept_back(server, monkeypatch):
+    "The hub lists a gated model for everybody, and gives its files to those who accepted."
+    repo(server, FOLDER, license='llama3')
+    server.private = {'/org/small/resolve/abc/model.safetensors': ('sesame', 'GatedRepo')}
+    with pytest.raises(FetchError, match='asks you to accept its licence') as e: hub.find('org/small')
+    assert f'{server.url}/org/small' in str(e.value) and not hub.models()
+    monkeypatch.setenv('HF_TOKEN', 'sesame')
+    server.seen = []
+    assert hub.overview(hub.find('org/small'))['licence'] == 'llama3' and fetched(server) == ['model.safetensors']
+
+
 @pytest.mark.parametrize('status, code, token, said', [
     (401, 'RepoNotFound', None, 'has no model org/small, or it is private'), (401, '', None, 'or it is private'),
     (404, 'RepoNotFound', None, 'or it is private'), (401, '', 'old', 'does not take your token'),

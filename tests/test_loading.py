@@ -380,6 +380,15 @@ def test_rows_behind_the_vocabulary_are_never_said(options):
     assert steps == same and {id for s in steps for id, _ in s.top} <= {*range(len(PIECES))}
 
 
+def test_tokens_that_fill_a_file_up_are_none():
+    "Converters name the rows behind the last token of Qwen's; llama.cpp gives them no text."
+    said = {'model': 'gpt2', 'pre': 'gpt-2', 'tokens': ['a', 'b', 'ab', '<s>', '[PAD4]', '[PAD5]'],
+            'token_type': [1, 5, 1, 3, 5, 5], 'merges': ['a b'], 'bos_token_id': 3}
+    tok = from_gguf({f'tokenizer.ggml.{k}': v for k, v in said.items()})
+    assert len(tok) == 4 and tok.decode([0, 2]) == 'aab' and tok.encode('abab') == [2, 2]
+    with pytest.raises(IndexOutOfBounds): tok.decode([5])
+
+
 def test_a_draft_may_be_padded_otherwise():
     tok = pieces()
     made = fl.llm.generate(Says([7, 6], tok, padded=5), [6], draft=Says([7, 6], tok, padded=9), max_new=8)

@@ -226,6 +226,8 @@ def of_gguf(metadata):
     patterns, whole = PRE[pre]
     written = list(said['tokens'])
     kinds = list(said.get('token_type') if said.get('token_type') is not None else [1] * len(written))
+    while kinds and kinds[-1] == KINDS['unused']: kinds.pop()      # rows that fill a table up to a round number
+    written = written[:len(kinds)]
     vocab = {t: i for i, t in reversed([*enumerate(written)])}
     tokens = [from_letters(t) if k not in (KINDS['control'], KINDS['user']) else b'' for t, k in zip(written, kinds)]
     pairs = (split_merge(m) for m in said['merges'])
