@@ -601,3 +601,16 @@ def test_the_delta_rule_beside_that_of_the_operation():
     found, last = delta_rule(q[None], k[None], v[None], fade[None], 1 / (1 + np.exp(-beta[None])))
     np.testing.assert_allclose(found[0], want, atol=1e-12)
     np.testing.assert_allclose(last[0], state, atol=1e-12)
+
+
+def test_the_gate_of_a_shared_expert_is_a_row_in_any_shape():
+    from fucinalib.llm.gathered import gathered
+    for shape in ((1, 4), (4,)):
+        held = {'blk.0.ffn_gate_inp_shexp.weight': Tensor(np.arange(4.).reshape(shape), 'd1 d2'[:3 * len(shape) - 1])}
+        names, get = gathered({n: n for n in held}, held.__getitem__)
+        assert [get(n).tolist() for n in names] == [[0., 1., 2., 3.]]
+
+def test_files_that_are_not_read_are_named():
+    from fucinalib.llm.families import as_config
+    with pytest.raises(OptionError, match='qwen35 in a GGUF[\\s\\S]*safetensors'):
+        as_config({'general.architecture': 'qwen35'}, lambda name: None)

@@ -12,6 +12,7 @@ __all__ = ['gathered', 'as_mxfp4']
 ONE = re.compile(r'(.*\.experts)\.(\d+)\.(.*)')
 TURNS = re.compile(r'(.*\.experts)\.(gate_up|down)_proj(_bias|_blocks|_scales|)')
 BARE = 'e_score_correction_bias', 'A_log', 'dt_bias', '.sinks'      # names that do not end in .weight
+SHARE = 'shared_expert_gate.weight', 'ffn_gate_inp_shexp.weight'      # a row, in files also a matrix of one
 TAGS = 'expert out in'
 
 
@@ -23,7 +24,7 @@ def gathered(names,  # name without prefix -> name in the file
     made, many = {}, {}
     for plain, name in names.items():
         if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
-        elif plain.endswith('shared_expert_gate.weight'): made[plain] = lambda n=name: as_row(get(n))
+        elif plain.endswith(SHARE): made[plain] = lambda n=name: as_row(get(n))
         elif plain.endswith(('conv.conv.weight', 'conv1d.weight')): made[plain] = lambda n=name: as_taps(get(n))
         elif c and c.deltas and plain.endswith(PARTS): made |= in_parts(plain, name, get, c)
         elif plain.endswith(BARE): made[f'{plain}.weight'] = lambda n=name: get(n)

@@ -78,7 +78,9 @@ def _from_gguf(path, ignore, how, keep):
     file = open_gguf(path)
     def tensor(name): return file[name] if name in file.tensors else None
     config = read_config(as_config(file.metadata, tensor, ignore), ignore)
-    tensors = fill(config, 'gguf', {n: n for n in file.tensors}, file.__getitem__, how, file.release)
+    names, get = {n: n for n in file.tensors}, file.__getitem__
+    if config.shared: names, get = gathered(names, get)
+    tensors = fill(config, 'gguf', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
     if keep and not how.quant: model.source, model.loaded = path, Looked(model)
