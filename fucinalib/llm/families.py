@@ -4,16 +4,16 @@
 
 # %% auto #0
 __all__ = ['IDLE', 'ROPES', 'ACTS', 'PLAIN', 'FAMILIES', 'ALIASES', 'METADATA', 'ROPE_TENSORS', 'ROPE_KEPT',
-           'GGUF_IDLE', 'HABITS', 'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'MIXTRAL', 'EXPERTS',
-           'DELTA', 'DEEPSEEK', 'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN', 'JOINED',
-           'APART', 'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds', 'llama3_speeds',
-           'rope_plain', 'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long', 'rope_of',
-           'rope_params', 'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral', 'switched', 'smollm3',
-           'qwen2', 'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite', 'gptneox',
-           'experts_in', 'without_experts', 'mixtral', 'qwen2moe', 'qwen3moe', 'gptoss', 'lfm2', 'adjusted',
-           'deepseek', 'latent_biases', 'deepseek_experts', 'states_of', 'qwen35', 'qwen3next', 'family_called',
-           'sizes_in', 'act_of', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of', 'tensor_names',
-           'row_order']
+           'FOLDERS', 'GGUF_IDLE', 'HABITS', 'OUTER', 'INNER', 'QK', 'BEHIND', 'GEMMA', 'FUSED', 'GPT2', 'MIXTRAL',
+           'EXPERTS', 'DELTA', 'DEEPSEEK', 'LFM2', 'NEOX', 'SAFETENSORS', 'IN_GGUF', 'GGUF', 'HOW', 'IN_GGUF_OWN',
+           'JOINED', 'APART', 'PREFIXES', 'IGNORED', 'SHIFTED', 'Keys', 'refuse_unread', 'plain_speeds',
+           'llama3_speeds', 'rope_plain', 'rope_llama3', 'rope_linear', 'rope_divided', 'rope_yarn', 'rope_long',
+           'rope_of', 'rope_params', 'same_rope', 'sliding', 'windows_of', 'biases', 'llama', 'mistral', 'switched',
+           'smollm3', 'qwen2', 'qwen3', 'gpt2', 'refuse_on', 'phi3', 'gemma', 'gemma2', 'gemma3', 'olmo2', 'granite',
+           'gptneox', 'experts_in', 'without_experts', 'mixtral', 'qwen2moe', 'qwen3moe', 'gptoss', 'lfm2',
+           'adjusted', 'deepseek', 'latent_biases', 'deepseek_experts', 'states_of', 'qwen35', 'qwen3next',
+           'family_called', 'sizes_in', 'act_of', 'read_config', 'rope_in_metadata', 'as_config', 'scalar_of',
+           'tensor_names', 'row_order']
 
 # %% ../../nbs/44a_families.ipynb #f01bfd2f
 import math
@@ -443,6 +443,8 @@ def as_config(metadata,  # of a GGUF: name -> value
     "What a config.json would say."
     arch = metadata.get('general.architecture')
     family, own = family_called(arch), f'{arch}.'
+    if family in FOLDERS:
+        raise fault(OptionError, f'{arch} in a GGUF', help='its folder with safetensors')
     m = Keys({k.removeprefix(own): metadata[k] for k in metadata if k.startswith(own)})
     found = {ours: m(theirs) for theirs, ours in METADATA.items()}
     words = tensors('token_embd.weight')
@@ -454,6 +456,7 @@ def as_config(metadata,  # of a GGUF: name -> value
     refuse_unread(m, [*GGUF_IDLE, *all_ignored(ignore)], 'the metadata')
     return {k: v for k, v in found.items() if v is not None}
 
+FOLDERS = 'deepseek', 'qwen3next', 'qwen35'      # families whose GGUF is not read here
 GGUF_IDLE = 'attention.value_length', 'attention.*_swa', 'rope.dimension_count', 'tensor_data_layout'
 
 # %% ../../nbs/44a_families.ipynb #960cc845
