@@ -14,12 +14,12 @@ from fucinalib.llm.step import ONE_BY_ONE, Looked
 from fucinalib.llm.decoder import Config, Model, Rope, tensors_of
 from fucinalib.ops.blocks import BlockTensor
 
-WRITTEN = [f for f in quant.REPACKABLE if formats[f].write]
+WRITTEN = [f for f in quant.REPACKABLE if f in quant.OWN or formats[f].write]
 
 
 def weight(name, rows=100, columns=512, seed=0):
-    w = np.random.default_rng(seed).standard_normal((rows, columns)).astype('f4') * .05
-    return fl.Tensor(w, 'out in').to(name)
+    w = fl.Tensor(np.random.default_rng(seed).standard_normal((rows, columns)).astype('f4') * .05, 'out in')
+    return quant.own_blocks(w, 8 if name == 'int8_row' else 4) if name in quant.OWN else w.to(name)
 
 
 def row(n, seed=1): return np.random.default_rng(seed).standard_normal(n).astype('f4')
@@ -54,6 +54,27 @@ def test_the_error_of_our_own_bits_has_a_bound(bits, most):
         assert np.linalg.norm(y - right) < most * np.linalg.norm(right)
 
 
+@pytest.mark.parametrize('bits, size', [(8, 32), (4, 64)])
+def test_our_own_blocks_are_those_codes(bits, size):
+    "Bytes by hand: four of a scale, which is that of the row with 8 bits; then codes, low halves first."
+    w = np.random.default_rng(3).standard_normal((5, 192)).astype('f4')
+    w[2], w[3, :64] = 0, [-7, *[2.5] * 63]
+    b = quant.own_blocks(fl.Tensor(w, 'out in'), bits)
+    codes, scale = quant.round_rows(w, bits, None if bits == 8 else 64)
+    for i, j in np.ndindex(b.blocks.shape[:2]):
+        raw, c = b.blocks[i, j].tobytes(), codes.reshape(5, -1, size)[i, j]
+        assert np.frombuffer(raw[:4], '<f4')[0] == scale[i, 0 if bits == 8 else j]
+        two = c if bits == 8 else [lo + 8 | hi + 8 << 4 for lo, hi in zip(c[:32].tolist(), c[32:].tolist())]
+        assert list(raw[4:]) == [int(v) & 255 for v in two]
+    np.testing.assert_array_equal(b.to('f32').data, (codes * scale[..., None]).reshape(w.shape))
+
+
+def test_our_own_blocks_refuse_what_they_cannot_hold():
+    for bad in (np.nan, np.inf):
+        with pytest.raises(fl.NonFiniteValue): quant.own_blocks(fl.Tensor(np.full((2, 64), bad, 'f4'), 'out in'))
+    with pytest.raises(fl.DTypeError, match='can be read but not written'): fl.ones('out in', (2, 64)).to('int8_row')
+
+
 # layout
 
 @pytest.mark.parametrize('name', WRITTEN)
@@ -63,7 +84,7 @@ def test_repacked_numbers_are_those_of_the_blocks(name, rows):
     r = quant.repack(q)
     assert np.array_equal(r.floats(), q.to('f32').data)
     code, scale, low = quant.read_part(r.codes, r.scales, r.parts[0])
-    assert r.parts[0, 0] == (2 if name == 'q6_k' else 0 if name.startswith('q4') else 1)
+    assert r.parts[0, 0] == (2 if name == 'q6_k' else 0 if name.startswith(('q4', 'int4')) else 1)
 
 
 @pytest.mark.parametrize('name', ('iq4_nl', 'mxfp4'))
