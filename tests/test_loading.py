@@ -72,6 +72,17 @@ def test_every_kind_of_blocks(tmp_path, quant):
     assert 0 < np.abs(a - b).max() < .5 * np.abs(b).max()
 
 
+@pytest.mark.parametrize('quant, least, most', [('int8', .005, .02), ('int4', .1, .25)])
+@pytest.mark.parametrize('activation', ['f32', 'q8'])
+def test_our_own_bits_cost_what_such_bits_cost(tmp_path, quant, least, most, activation):
+    "The distance of all logits from those of f32, as a part of their length; word by word it is the same."
+    home = folder(tmp_path/'m', LLAMA)
+    right, model = fl.llm.load(home)(IDS).numpy(), fl.llm.load(home, quant=quant, activation=activation)
+    cache = model.cache()
+    for y in (model(IDS).numpy(), np.stack([model([int(i)], cache=cache, last=True).numpy() for i in IDS])):
+        assert least < np.linalg.norm(y - right) / np.linalg.norm(right) < most
+
+
 def test_rows_that_no_block_fits_stay(tmp_path):
     home = folder(tmp_path/'m', LLAMA, hidden_size=240, head_dim=64)
     up = fl.llm.load(home, quant='q4_0').blocks[0].feed
