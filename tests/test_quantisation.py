@@ -645,9 +645,9 @@ def test_a_real_model_says_with_rounded_words_what_it_says_exactly():
 
 
 TEXT = """The sea was calm in the morning, and the fishermen of the small village went out with their boats before the
-sun had risen. Nobody knew that a storm was on its way from the west. By noon the sky had turned dark, and the wind began
-to pull at the nets. An old man, who had seen many such days, called to the others that it was time to go home. Some of
-them laughed at him, but most turned their bows towards the harbour and rowed as fast as they could."""
+sun had risen. Nobody knew that a storm was on its way from the west. By noon the sky had turned dark, and the wind
+began to pull at the nets. An old man, who had seen many such days, called to the others that it was time to go home.
+Some of them laughed at him, but most turned their bows towards the harbour and rowed as fast as they could."""
 
 
 def likely_words(path, ids, n):
