@@ -134,7 +134,8 @@ def _tokenizer(path):
 def _tokenizer_of(metadata):
     if 'tokenizer.ggml.model' not in metadata: return None
     from ..text import from_gguf
-    return from_gguf(metadata)
+    try: return from_gguf(metadata)
+    finally: metadata.forget()
 
 
 def _ends(values, path):
