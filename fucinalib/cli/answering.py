@@ -13,8 +13,8 @@ MODEL = [
                  help='A folder or .gguf file, a name of `fucina models`, '
                  'or org/name of huggingface.co. Without it: SmolLM2-135M-Instruct.'),
     click.option('--threads', type=click.IntRange(1), help='Threads; all cores without it.'),
-    click.option('--quant', metavar='KIND', help='Round weights of floats to blocks: q8_0, q5_1, q5_0, q4_1 or q4_0, '
-                 'or q6_k, q5_k, q4_k, which are searched for and take long.'),
+    click.option('--quant', metavar='KIND', help='Round weights of floats: to int8 or int4, to blocks of q8_0, q5_1, '
+                 'q5_0, q4_1 or q4_0, or of q6_k, q5_k, q4_k, which are searched for and take long.'),
     click.option('--requant', is_flag=True, help='With --quant: weights that are in other blocks, too.'),
     click.option('--cache/--no-cache', default=True, help='Keep repacked weights for the next time, or do not.')]
 DRAFT = [
