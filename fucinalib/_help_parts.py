@@ -343,6 +343,14 @@ messages
 options
     of fl.llm.generate, for this answer
 """,
+    'llm.Chat.restore':
+"""Go on from a conversation; the cache keeps what it begins with.
+
+Parameters
+----------
+messages
+    of OpenAI; a first one of the system is the new system text
+""",
     'llm.Chat.stream':
 """The answer in pieces, as they come. Leaving the loop keeps what was said until then.
 
