@@ -105,14 +105,14 @@ def layout_of(model, source):
     source = Path(source)
     whose = sha256(f'{source.resolve()}{model.rounded}'.encode()).hexdigest()[:12]
     path = cache_folder() / f'{source.stem}-{whose}'
-    found = kept(model, path, source)
+    found = layout_in(path, source, model)
     if found: return found
     made = arranged(model)
     keep(path, source, made.arrays())
-    return kept(model, path, source) or made      # in the file's memory, of which the system has as much as it can
+    return layout_in(path, source, model) or made      # in the file's memory, of which the system has as much as it can
 
 
-def kept(model, path, source):
+def layout_in(path, source, model):
     "The layout in a file, None if it is not there or another model's."
     found = mapped(path, source)
     if found and set(found) == {'codes', 'scales', 'parts'} and is_of(model, found): return Layout(**found)
