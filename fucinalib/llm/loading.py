@@ -19,9 +19,10 @@ from ..kernels.threads import get_num_threads
 from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from .decoder import Model, tensors_of
-from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
+from .families import read_config
 from .gathered import gathered
 from .hub import find
+from .names import IGNORED, PREFIXES, SHIFTED, as_config, row_order, tensor_names
 from .step import Looked
 from .templates import source_of
 
