@@ -25,7 +25,8 @@ def every(kind, words):
 
 TEXT = lambda v: isinstance(v, str), 'a text'
 OBJECT = lambda v: isinstance(v, dict), 'an object: {...}'
-OBJECTS = lambda v: isinstance(v, dict) and all(isinstance(one, dict) for one in v.values()), 'objects by number: {"0": {...}}'
+OBJECTS = (lambda v: isinstance(v, dict) and all(isinstance(one, dict) for one in v.values()),
+           'objects by number: {"0": {...}}')
 FLAG = lambda v: isinstance(v, (bool, np.bool_)) or is_whole(v) and v in (0, 1), 'true or false'
 
 # kind -> entries, of config.json, of its rope_parameters, and what follows the architecture's name in a GGUF
@@ -47,7 +48,8 @@ KINDS = {
         top_k_experts n_routed_experts n_shared_experts first_k_dense_replace q_lora_rank qk_nope_head_dim
         hidden_size_per_layer_input vocab_size_per_layer_input num_kv_shared_layers''',
     finite_from(0, open=True): '''rope_theta rotary_emb_base rope_local_base_freq factor partial_rotary_factor
-        rotary_pct block_ffn_dim_multiplier attention_factor attn_factor logits_scaling query_pre_attn_scalar rope.freq_base
+        rotary_pct block_ffn_dim_multiplier attention_factor attn_factor logits_scaling query_pre_attn_scalar
+        rope.freq_base
         rope.scaling.factor''',
     finite_from(0): 'rms_norm_eps layer_norm_epsilon layer_norm_eps attn_logit_softcapping final_logit_softcapping',
     finite_from(): '''low_freq_factor high_freq_factor beta_fast beta_slow mscale mscale_all_dim swiglu_alpha
@@ -56,7 +58,7 @@ KINDS = {
         norm_topk_prob conv_bias block_auto_adjust_ff_dim attention_k_eq_v enable_moe_block use_double_wide_mlp
         rope_interleave''',
     TEXT: 'hidden_activation hidden_act activation_function rope_type type rope.scaling.type',
-    OBJECT: '''rope_parameters rope_scaling quantization_config sliding_attention full_attention''',
+    OBJECT: 'rope_parameters rope_scaling quantization_config sliding_attention full_attention',
     OBJECTS: 'per_layer_config',
     every(TEXT, 'texts'): 'layer_types', every(FLAG, 'true and false'): 'no_rope_layers',
     every(size_in(0, 2**16), 'whole numbers'): 'mlp_only_layers full_attn_idxs',
@@ -73,7 +75,8 @@ def check_entry(name, value):
 
 def lacking_entry(name, where='rope_parameters'):
     "The error for an entry that has to be there."
-    return fault(OptionError, f'{where} does not say {" or ".join(name.split())}', help='a config.json as it came with its model')
+    head = f'{where} does not say {" or ".join(name.split())}'
+    return fault(OptionError, head, help='a config.json as it came with its model')
 
 
 def as_many(p, name, speed):
