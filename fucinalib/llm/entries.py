@@ -6,7 +6,7 @@ import numpy as np
 from ..checks import is_whole
 from ..errors import OptionError, OptionTypeError, brief, fault
 
-__all__ = ['check_entry', 'all_ignored', 'lacking_entry', 'as_many', 'kinds_of']
+__all__ = ['check_entry', 'all_ignored', 'lacking_entry', 'as_many', 'layer_kinds']
 
 
 def size_in(least, most):
@@ -87,7 +87,7 @@ def as_many(p, name, speed):
     raise fault(OptionError, f'{name} has {len(found)} numbers for {len(speed)} pairs', help='one for each pair')
 
 
-def kinds_of(c, n):
+def layer_kinds(c, n):
     "What kind each of n layers is, if the configuration tells it."
     found = c('layer_types')
     if not found or len(found) == n: return found

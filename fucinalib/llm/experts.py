@@ -35,7 +35,8 @@ def bytes_of_word(model:Model,  # a decoder
     "How much memory the weights take, and how much of it is read for a word."
     held, tables = _bytes_of(_weights_in(model)), [] if model.config.tied else [model.embed]
     if model.rows is not None: tables.append(model.rows.table)
-    left = sum(n - n // model.config.vocab for n in map(_bytes_of, zip(tables)))      # one row of each is read
+    sizes = map(_bytes_of, zip(tables))      # of each one row is read
+    left = sum(n - n // model.config.vocab for n in sizes)
     for f in filter(None, map(mixture_of, model.blocks)):
         many = _bytes_of([f.gate, f.up, f.down])
         left += many - many * f.chosen // f.up.shape[0]

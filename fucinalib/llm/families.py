@@ -18,7 +18,7 @@ from fnmatch import fnmatch
 import numpy as np
 from ..errors import OptionError, did_you_mean, fault
 from .decoder import Config, Rope
-from .entries import all_ignored, as_many, check_entry, kinds_of, lacking_entry
+from .entries import all_ignored, as_many, check_entry, layer_kinds, lacking_entry
 from ..ops.rotary import yarn_inv_freqs
 
 # %% ../../nbs/44a_families.ipynb #b1ce381e
@@ -31,7 +31,8 @@ IDLE = '''_* *_token_id *drop* *pdrop *_token architectures model_type dtype tor
 # %% ../../nbs/44a_families.ipynb #33eb740c
 class Keys:
     "The entries of a configuration; it remembers which were asked for."
-    def __init__(self, values, where='config.json'): self.values, self.where, self.asked = values, where, set()
+    def __init__(self, values, where='config.json'):
+        self.values, self.where, self.asked = values, where, set()
 
     def __call__(self, name, usual=None):
         "The first of the names that is there, or what is usual."
@@ -136,7 +137,7 @@ def same_rope(c, d, n, theta=10000.): return (rope_of(rope_params(c, theta), d, 
 # %% ../../nbs/44a_families.ipynb #84fa2fba
 def sliding(c, n, every):
     "For each layer whether it looks through a window: told, or by the family's habit."
-    told = kinds_of(c, n)
+    told = layer_kinds(c, n)
     return [t == 'sliding_attention' for t in told] if told else [every(i) for i in range(n)]
 
 # %% ../../nbs/44a_families.ipynb #3977cfc8
@@ -196,7 +197,8 @@ def phi3(c, n, d):
 # %% ../../nbs/44a_families.ipynb #6af7dfd3
 def gemma(c, n, d):
     "What Gemma 2, 3 and 4 share."
-    if c('use_bidirectional_attention') not in (None, False, 'vision'): refuse_on(c, 'use_bidirectional_attention')
+    name = 'use_bidirectional_attention'      # among pictures, or of all
+    if c(name) != 'vision': refuse_on(c, name)
     return dict(after=True, embed_scale=float(np.float32(c('hidden_size')**.5)),
                 scale=c('query_pre_attn_scalar', 256)**-.5, biases=biases(c))
 
@@ -222,13 +224,14 @@ def gemma4(c, n, d):
     windowed = windows_of(c, n, lambda i: (i + 1) % 6 != 0, 512)
     own, sources = sizes_of_layers(c, windowed, d), sources_of(c, windowed)
     p = Keys(c('rope_parameters') or GEMMA4_ROPES, 'rope_parameters')
-    ropes = [rope_of(p.need('sliding_attention' if w else 'full_attention'), dict(own[i]).get('d', d), c)
-             for i, w in enumerate(windowed)]
-    beside = dict(aside=c('hidden_size_per_layer_input', 256), sources=sources, own=own, v_norm=True, layer_scales=True)
+    kinds = ['sliding_attention' if w else 'full_attention' for w in windowed]
+    ropes = [rope_of(p.need(kind), dict(sizes).get('d', d), c) for kind, sizes in zip(kinds, own)]
+    beside = dict(aside=c('hidden_size_per_layer_input', 256), sources=sources, own=own)
+    beside |= dict(v_norm=True, layer_scales=True)
     if c('attention_k_eq_v'): beside['key_values'] = tuple([i for i in range(n) if not windowed[i]])
     if c('enable_moe_block'): beside |= dict(experts_in(c), both=True)
-    return gemma(c, n, d) | beside | dict(scale=1., qk_norm='head', windows=windowed, ropes=tuple(ropes),
-                                          logit_cap=c('final_logit_softcapping', 0.))
+    usual = dict(scale=1., qk_norm='head', windows=windowed, ropes=tuple(ropes))
+    return gemma(c, n, d) | beside | usual | dict(logit_cap=c('final_logit_softcapping', 0.))
 
 # %% ../../nbs/44a_families.ipynb #444c01af
 GEMMA4_ROPES = dict(sliding_attention=dict(rope_theta=1e4), full_attention=dict(
@@ -236,23 +239,24 @@ GEMMA4_ROPES = dict(sliding_attention=dict(rope_theta=1e4), full_attention=dict(
 
 # %% ../../nbs/44a_families.ipynb #46f2b704
 def sources_of(c, windowed):
-    "For each layer whose keys it looks at: the last ones look at those of the last of their kind before."
+    "For each layer whose keys it looks at: at the end those of the last of its kind before."
     n = len(windowed)
     first = n - c('num_kv_shared_layers', 0)
     last = {bool(w): i for i, w in enumerate(windowed[:first])}
     if not {bool(w) for w in windowed} <= set(last):
         head = f'{n - first} of {n} layers look at the keys of others'
-        raise fault(OptionError, head, help='of each kind of layer one with keys of its own comes first')
-    return tuple([i if i < first else last[bool(w)] for i, w in enumerate(windowed)]) if first < n else ()
+        raise fault(OptionError, head, help='of each kind of layer one with keys comes first')
+    found = [i if i < first else last[bool(w)] for i, w in enumerate(windowed)]
+    return tuple(found) if first < n else ()
 
 # %% ../../nbs/44a_families.ipynb #097653ea
 def sizes_of_layers(c, windowed, d):
-    "What layers have otherwise: heads that look far are wider, those without keys may have more inside."
+    "What layers have otherwise: wider heads that look far, more inside where there are no keys."
     told, found = c('per_layer_config'), []
     heads, inside = c('num_key_value_heads'), c('intermediate_size')
-    far = dict(head_dim=c('global_head_dim', 512), num_key_value_heads=c('num_global_key_value_heads', heads))
-    if not c('attention_k_eq_v'): far['num_key_value_heads'] = heads
-    wide = len(windowed) - c('num_kv_shared_layers', 0) if c('use_double_wide_mlp') else len(windowed)
+    far_heads = c('num_global_key_value_heads', heads) if c('attention_k_eq_v') else heads
+    far = dict(head_dim=c('global_head_dim', 512), num_key_value_heads=far_heads)
+    wide = len(windowed) - c('num_kv_shared_layers', 0) * bool(c('use_double_wide_mlp'))
     for i, w in enumerate(windowed):
         one = Keys(({} if w else far) if told is None else told.get(str(i), {}))
         sizes = dict(d=one('head_dim', d), kv_heads=one('num_key_value_heads', heads),
@@ -280,7 +284,8 @@ def gptneox(c, n, d):
 def experts_in(c, inside='moe_intermediate_size'):
     "How many experts a layer has, how many a word, how large they are."
     many = c.need('num_local_experts num_experts n_routed_experts')
-    return dict(experts=many, chosen=c.need('num_experts_per_tok top_k_experts'), expert_hidden=c.need(inside))
+    chosen = c.need('num_experts_per_tok top_k_experts')
+    return dict(experts=many, chosen=chosen, expert_hidden=c.need(inside))
 
 # %% ../../nbs/44a_families.ipynb #fc43a225
 def without_experts(c, n):
@@ -321,7 +326,7 @@ def gptoss(c, n, d):
 # %% ../../nbs/44a_families.ipynb #0656b0e1
 def lfm2(c, n, d):
     refuse_on(c, 'conv_bias')
-    told, whole = kinds_of(c, n), c('full_attn_idxs', range(n))
+    told, whole = layer_kinds(c, n), c('full_attn_idxs', range(n))
     convs = tuple([i for i in range(n) if (told[i] == 'conv' if told else i not in whole)])
     ropes = [None if i in convs else r for i, r in enumerate(same_rope(c, d, n, 1e6))]
     own = dict(convs=convs, taps=c('conv_L_cache', 3), ropes=tuple(ropes), qk_norm='head')
@@ -365,7 +370,7 @@ def deepseek_experts(c):
 # %% ../../nbs/44a_families.ipynb #7813dccd
 def states_of(c, n, d):
     "Which layers have states, and their sizes."
-    told, every = kinds_of(c, n), c('full_attention_interval', 4)
+    told, every = layer_kinds(c, n), c('full_attention_interval', 4)
     told = told or ['linear_attention' if (i + 1) % every else '' for i in range(n)]
     deltas = tuple([i for i in range(n) if told[i] == 'linear_attention'])
     part = dict(partial_rotary_factor=c('partial_rotary_factor', .25))

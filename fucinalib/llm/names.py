@@ -149,10 +149,11 @@ LFM2 = {f'self_attn.{n}_proj': n for n in 'qkv'} | {
     'ffn_norm': 'norm2', 'feed_forward.w1': 'gate', 'feed_forward.w3': 'up', 'feed_forward.w2': 'down'}
 GEMMA4_OUTER = {'embed_tokens_per_layer': 'rows', 'per_layer_model_projection': 'rows_map',
                 'per_layer_projection_norm': 'rows_norm'}
-GEMMA4 = {'per_layer_input_gate': 'aside', 'per_layer_projection': 'aside_out', 'layer_scalar': 'layer_scale',
-          'post_per_layer_input_norm': 'aside_norm', 'post_feedforward_layernorm_1': 'dense_after',
-          'pre_feedforward_layernorm_2': 'many_norm', 'post_feedforward_layernorm_2': 'many_after',
-          'router.scale': 'router_norm', 'router.per_expert_scale': 'expert_scales', 'router.proj': 'router'} | {
+GEMMA4 = {'per_layer_input_gate': 'aside', 'per_layer_projection': 'aside_out',
+          'layer_scalar': 'layer_scale', 'post_per_layer_input_norm': 'aside_norm',
+          'post_feedforward_layernorm_1': 'dense_after', 'pre_feedforward_layernorm_2': 'many_norm',
+          'post_feedforward_layernorm_2': 'many_after', 'router.scale': 'router_norm',
+          'router.per_expert_scale': 'expert_scales', 'router.proj': 'router'} | {
           f'experts.{n}_proj': f'{n}s' for n in ('gate', 'up', 'down')}
 NEOX = {'input_layernorm': 'norm1', 'post_attention_layernorm': 'norm2', 'attention.dense': 'o',
         'attention.query_key_value': 'q k v', 'mlp.dense_h_to_4h': 'up', 'mlp.dense_4h_to_h': 'down'}

@@ -192,12 +192,12 @@ class Plain:
         return wrap(x, ('seq', 'embed'))
 
 
-def is_plain(a):
+def looks_plainly(a):
     "Whether attention is that of Llama: maps for queries, keys and values, and nothing behind them."
     return hasattr(a, 'headed') and a.q_gate is None and a.v_eps is None and None not in (a.k, a.v)
 
 
-def closing(block):
+def closed_by(block):
     "What closes a block, as a function of the stream and a row for this layer."
     if block.aside is None and block.layer_scale is None: return lambda x, row: x
     return lambda x, row: block.closed(wrap(x, ('seq', 'embed')), row).data
@@ -212,8 +212,8 @@ class Layer:
         self.norm1, self.norm2, self.after1, self.after2 = [
             norm_of(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
         self.scale, self.plus = np.float32(getattr(a, 'scale', 1)), np.float32(block.scale)
-        self.closed = closing(block)
-        if not is_plain(a): self.attend = self.looked; return
+        self.closed = closed_by(block)
+        if not looks_plainly(a): self.attend = self.looked; return
         self.heads, self.kv, self.d, self.qkv, self.o = a.heads, a.kv_heads, a.d, Maps(a.q, a.k, a.v), Maps(a.o)
         self.by_head = a.q_norm is not None and a.q_norm.weight.tags == ('d',)
         self.q_norm, self.k_norm = norm_of(a.q_norm), norm_of(a.k_norm)
