@@ -16,9 +16,10 @@ SPEAKING = """
 import sys, time
 sys.path[:0] = [{tests!r}, {root!r}]
 import fucinalib.cli.answering as a, fucinalib.cli.bench as b
+from fucinalib.errors import FileError
 from speaker import CHATML, Speaker
 def open_model(name, threads=None, **how):
-    if name == 'none': raise a.FileError('there is no file or folder none', 'fucina models list')
+    if name == 'none': raise FileError('there is no file or folder none', 'fucina models list')
     if name == 'memory': raise MemoryError
     kind, _, said = name.partition(':')
     templates = dict(raw=None, tools='{{% if tools %}}{{{{ tools }}}}<tool_call>{{% endif %}}' + CHATML)
@@ -81,11 +82,15 @@ def speaking():
     return found
 
 
+ASKED = '\x1b[?2004h'      # what comes before a line is read in a terminal: that it may be pasted
+
+
 class Terminal:
     "A program in a terminal of its own."
     def __init__(self, args, env, cwd):
         self.main, end = pty.openpty()
-        self.process = subprocess.Popen(args, stdin=end, stdout=end, stderr=end, env=env | dict(TERM='xterm'), cwd=cwd,
+        self.process = subprocess.Popen(args, stdin=end, stdout=end, stderr=end, cwd=cwd,
+                                        env=env | dict(TERM='xterm', PROMPT_TOOLKIT_NO_CPR='1'),
                                         start_new_session=True,
                                         preexec_fn=lambda: __import__('fcntl').ioctl(0, 21518, 0))
         os.close(end)
@@ -232,8 +237,69 @@ def test_commands_of_a_chat(fucina, tmp_path):
     assert json.loads((tmp_path/'b.json').read_text())[:2] == [dict(role='system', content='Be brief.'),
                                                                dict(role='user', content='b\nc')]
     said = done.stderr.splitlines()
-    assert re.match(r'context \d+ of 4096, 2 messages', said[0]) and said[1] == 'context 0 of 4096, 0 messages'
-    assert said[2].startswith("/hlep is no command; did you mean 'help'?") and len(said) == 3
+    assert re.match(r'context \d+ of 4096 \(1 %\), 2 messages', said[0])
+    assert said[1] == 'context 0 of 4096 (0 %), 0 messages'
+    assert said[2].startswith("/hlep is no command; did you mean '/help'?") and 'begins with a blank' in said[3]
+    assert len(said) == 4
+
+
+def messages(tmp_path, name='now.json'): return [m['content'] for m in json.loads((tmp_path/name).read_text())]
+
+
+def test_a_turn_is_taken_back_or_answered_again(fucina, tmp_path):
+    talk = lambda said, *lines: fucina('chat', '-m', 'x:' + said, input='\n'.join([*lines, '/save now.json', '']))
+    assert talk('One.|Two.|Three.', 'a', 'b', '/undo', 'c').returncode == 0
+    assert messages(tmp_path) == ['a', 'One.', 'c', 'Three.']
+    done = talk('One.|Two.|Three.', 'a', 'b', '/retry')
+    assert messages(tmp_path) == ['a', 'One.', 'b', 'Three.'] and 'drawn at temperature 0.7' in done.stderr
+    done = talk('One.', '/undo', '/retry', '/regen')
+    assert messages(tmp_path) == [] and done.stderr == 'nothing was asked yet\n' * 3
+
+
+def test_a_chat_is_saved_and_gone_on_with(fucina, tmp_path):
+    fucina('chat', '-m', 'x:One.', '--system', 'Be kind.', input='a\n/save here.json\n')
+    done = fucina('chat', '-m', 'x:Two.', input='/load here.json\nb\n/save now.json\n/save here.json\n')
+    assert (done.returncode, done.stdout) == (0, 'Two.\n')
+    assert messages(tmp_path) == messages(tmp_path, 'here.json') == ['Be kind.', 'a', 'One.', 'b', 'Two.']
+
+
+@pytest.mark.parametrize('text, said', [
+    ('', 'is no saved chat'), ('{"a"', 'is no saved chat'), ('3', 'it holds 3'), ('{"a": 1}', 'it holds'),
+    ('[]', 'there are no messages'), ('[3]', 'messages[0] is 3'), ('[{"role": "user"}]', 'messages[0] has no content'),
+    ('[{"role": "usr", "content": "a"}]', "has the role 'usr'"), ('[{"role": "user", "content": 3}]', 'not a text'),
+    ('[{"role": "user", "content": "a"}, {"role": "system", "content": "a"}]', 'messages[1] is of the system'),
+    ('[{"role": "user", "content": [{"type": "image_url"}]}]', "a part 'image_url'"), ('[' * 99999, 'is no saved chat'),
+    ('\xff', 'is no saved chat'), (None, 'No such file')])
+def test_a_saved_chat_that_is_broken_is_told_and_left_alone(fucina, tmp_path, text, said):
+    if text is not None: (tmp_path/'x.json').write_bytes(text.encode('latin1'))
+    done = fucina('chat', '-m', 'x', input='/load x.json\n')
+    assert (done.returncode, done.stdout) == (1, '') and said in done.stderr
+    assert 'x.json' in done.stderr.splitlines()[0]
+    if text:      # what is no chat is not written over
+        assert fucina('chat', '-m', 'x', input='a\n/save x.json\n').returncode == 1
+        assert (tmp_path/'x.json').read_bytes() == text.encode('latin1')
+
+
+def test_settings_of_a_chat(fucina):
+    done = fucina('chat', '-m', 'x:One.', input='/set\n/set max-new 2\na\n/set temp=0.5\n/set seed 3\n/set\n')
+    assert done.stdout == 'On\n' and re.findall(r'^(?:temp|seed|max-new) +(\S+)$', done.stderr, re.M) == [
+        '512', '0.0', 'None', '2', '0.5', '3']
+    for line, said in (('tmep 1', "did you mean 'temp'"), ('temp', '/set temp 1'), ('top-p 3', 'not in the range'),
+                       ('temp hot', "'hot' is not a valid float")):
+        done = fucina('chat', '-m', 'x', input=f'/set {line}\n')
+        assert done.returncode == 1 and said in done.stderr and 'Traceback' not in done.stderr
+
+
+def test_another_model_keeps_what_was_said_and_set(fucina, tmp_path):
+    fucina('chat', '-m', 'x:One.', input='a\n/system Be kind.\n/set max-new 3\n/model x:Two.\nb\n/save now.json\n')
+    assert messages(tmp_path) == ['Be kind.', 'a', 'One.', 'b', 'Two']
+
+
+def test_texts_of_many_lines(fucina, tmp_path):
+    fucina('chat', '-m', 'x:One.', input='"""\n/a\n\nb\n"""\n"""c"""\nd\\\n\\\ne\n /f\n"""g\n/save now.json\n')
+    assert not (tmp_path/'now.json').exists()      # the quotes before it never ended
+    fucina('chat', '-m', 'x:One.', input='"""\n/a\n\nb\n"""\n"""c"""\nd\\\n\\\ne\n /f\n/save now.json\n')
+    assert messages(tmp_path)[::2] == ['/a\n\nb', 'c', 'd\n\ne', ' /f']
 
 
 def test_a_chat_that_cannot_go_on_ends_with_one(fucina):
@@ -245,38 +311,39 @@ def test_a_chat_that_cannot_go_on_ends_with_one(fucina):
 @pytest.mark.slow
 def test_a_chat_in_a_terminal(terminal, tmp_path):
     t = terminal('chat', '-m', 'small:One.|Two.|Three, at length, so that little room is left for all that comes next.')
-    assert 'Ctrl-C stops an answer' in t.until('> ')
+    assert 'Ctrl-C stops an answer' in t.until(ASKED)
     t.say('a\n')
     shown = t.until('context')
     assert 'One.' in shown and 'loaded in 0.25 s' in shown and '\x1b[2m' in shown      # dim
-    t.until('> ')
+    t.until(ASKED)
     t.say('\x1b[A\n')      # the line before, by its key
     assert 'Two.' in t.until('context') and 'kept from before' in t.text
-    t.until('> ')
+    t.until(ASKED)
     t.say('/nothing\n')
-    assert 'is no command' in t.until('> ')
+    assert 'is no command' in t.until(ASKED)
     t.say('\x03')
-    assert 'Ctrl-D or /exit leaves' in t.until('> ', press='\x03')
+    assert 'Ctrl-D or /exit leaves' in t.until(ASKED, press='\x03')
     t.say('and now?\n')
     assert 'nearly full; /clear' in t.until('begins anew')
-    t.until('> ')
+    t.until(ASKED)
     t.say('x' * 150 + '\n')
-    assert 'this model sees 200' in t.until('> ')      # told, and the chat goes on
+    assert 'this model sees 200' in t.until(ASKED)      # told, and the chat goes on
     t.say('\x04')
-    assert t.end() == 0 and (tmp_path/'state/fucinalib/history').read_text().splitlines()[0].startswith(('a', '_Hi'))
+    kept = tmp_path/'state/fucinalib/history'
+    assert t.end() == 0 and '\n+a\n' in kept.read_text() and kept.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.slow
 def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(terminal):
     t = terminal('chat', '-m', 'slow:' + 'word ' * 300 + '|Yes.')
-    t.until('> ')
+    t.until(ASKED)
     t.say('a\n')
     t.until('word word')
     t.say('\x03')
-    assert 'context' in t.until('> ')
+    assert 'context' in t.until(ASKED)
     t.say('b\n')
     assert 'Yes.' in t.until('context')
-    t.until('> ')
+    t.until(ASKED)
     t.say('/exit\n')
     assert t.end() == 0
 

@@ -64,11 +64,23 @@ def test_a_model_is_rounded_as_it_would_be_afterwards(tmp_path, values, dtype):
 def test_every_kind_of_blocks(tmp_path, quant):
     home = folder(tmp_path/'m', LLAMA)
     b, model = fl.llm.load(home)(IDS).numpy(), fl.llm.load(home, quant=quant)
-    assert model.blocks[0].feed.up.weight.dtype == quant
-    # rows of 288 are not whole blocks of 256
-    assert model.blocks[0].feed.down.weight.dtype == dict(q4_k='q5_0', q5_k='q5_1', q6_k='q8_0').get(quant, quant)
+    assert model.blocks[0].feed.up.weight.dtype == dict(int8='int8_row', int4='int4_64').get(quant, quant)
+    # rows of 288 are not whole blocks of 256, or of 64
+    short = dict(q4_k='q5_0', q5_k='q5_1', q6_k='q8_0', int8='int8_row', int4='int8_row')
+    assert model.blocks[0].feed.down.weight.dtype == short.get(quant, quant)
     a = model(IDS).numpy()
     assert 0 < np.abs(a - b).max() < .5 * np.abs(b).max()
+
+
+@pytest.mark.parametrize('quant, least, most', [('int8', .005, .02), ('int4', .1, .25)])
+@pytest.mark.parametrize('activation', ['f32', 'q8'])
+def test_our_own_bits_cost_what_such_bits_cost(tmp_path, quant, least, most, activation):
+    "The distance of all logits from those of f32, as a part of their length; word by word it is the same."
+    home = folder(tmp_path/'m', LLAMA)
+    right, model = fl.llm.load(home)(IDS).numpy(), fl.llm.load(home, quant=quant, activation=activation)
+    cache = model.cache()
+    for y in (model(IDS).numpy(), np.stack([model([int(i)], cache=cache, last=True).numpy() for i in IDS])):
+        assert least < np.linalg.norm(y - right) / np.linalg.norm(right) < most
 
 
 def test_rows_that_no_block_fits_stay(tmp_path):
