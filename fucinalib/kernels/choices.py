@@ -5,7 +5,7 @@ kernels, under the processor and the kernels, where the first call of a kernel l
 A choice that changes no bit of any result follows what was measured. One that changes roundings stays as the table has
 it, for a program gives the same digits before and after somebody measured; FUCINALIB_CHOICES=all lets it follow, too.
 FUCINALIB_CHOICES=table follows nothing."""
-import hashlib, json, os, platform, sys
+import os, platform, sys
 from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
@@ -54,9 +54,10 @@ def processor():
 
 def key(kernels):
     "Hash of the processor and of the compiled files: the sources they were made from, and their lengths."
+    from hashlib import sha256      # takes a while to load, and nobody who imports the library needs it yet
     modules = [sys.modules[name] for name in sorted({f.__module__ for f in kernels.values()})]
     files = [f'{getattr(m, "__pythran__", m.__name__)} {os.stat(m.__file__).st_size}' for m in modules]
-    return hashlib.sha256('\0'.join([processor(), *files]).encode()).hexdigest()[:16]
+    return sha256('\0'.join([processor(), *files]).encode()).hexdigest()[:16]
 
 
 def file(kernels):
@@ -77,6 +78,7 @@ def checked(said):
 
 def follow(kernels):
     "Let the choices follow what was measured for these kernels; where nothing was, or it cannot be read, the table."
+    import json
     global found, source
     found, how = {}, os.environ.get('FUCINALIB_CHOICES', '')
     if how not in OBEYED: source = f'of the table; FUCINALIB_CHOICES may be table or all, and is {brief(how)}'
@@ -98,6 +100,7 @@ def obey(found, rounding=False):
 
 def keep(kernels, found):
     "Write what was measured; the path, or None where nothing can be written."
+    import json
     path = file(kernels)
     part = path.with_name(f'{path.name}.{os.getpid()}.part')
     try:
