@@ -73,7 +73,7 @@ SIDE = 32       # rows that lie side by side
 
 def side_by_side(v):
     "Rows (n, ...) as (n / 32, ..., 32), after rows of zeros to the next 32."
-    v = np.concatenate([v, np.zeros((-len(v) % SIDE, *v.shape[1:]), v.dtype)])
+    if len(v) % SIDE: v = np.concatenate([v, np.zeros((-len(v) % SIDE, *v.shape[1:]), v.dtype)])
     return np.ascontiguousarray(np.moveaxis(v.reshape(-1, SIDE, *v.shape[1:]), 1, -1))
 
 # %% ../nbs/43_quantisation.ipynb #4086c5c1
@@ -342,7 +342,9 @@ def _write_whole(path, head, arrays):
         part.parent.mkdir(parents=True, exist_ok=True)
         with open(part, 'wb') as f:
             f.write(head)
-            for a in arrays: f.write(a.tobytes() + bytes(-a.nbytes % ALIGN))
+            for a in arrays:
+                f.write(memoryview(np.ascontiguousarray(a).reshape(-1).view(np.uint8)))
+                f.write(bytes(-a.nbytes % ALIGN))
         os.replace(part, path)
     except OSError:
         if part.exists(): part.unlink()
@@ -383,4 +385,15 @@ class Shelf:
         self.sizes = [n + a.size for n, a in zip(self.sizes, (r.codes, r.scales))]
         return part
 
-    def joined(self): return np.concatenate(self.codes), np.concatenate(self.scales)
+    def joined(self): return _poured(self.codes, np.uint8), _poured(self.scales, np.float32)
+
+# %% ../nbs/43_quantisation.ipynb #019b1d5e
+def _poured(parts, kind):
+    "Arrays as one; each is let go as soon as it has been copied, so that none is there twice."
+    at, whole = 0, np.empty(sum(a.size for a in parts), kind)
+    parts.reverse()
+    while parts:
+        a = parts.pop()
+        whole[at:at + a.size] = a
+        at += a.size
+    return whole
