@@ -16,7 +16,7 @@ ORDER = """_before_numpy colors errors whole absent misnamed sides positions els
            ops facts registry_table
            nn optim data knn train evolution lora tracing surroundings plans recording profiling
            files text quant llm serve
-           exercises examples __main__ cli __init__""".split()
+           exercises examples measuring __main__ cli __init__""".split()
 CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm', 'serve'}      # packages of chapters
 # Files of such a package that stand on its chapters, by the place in their order.
 PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', 'text.sentencepiece': '41a',

@@ -510,16 +510,21 @@ def test_tools_that_cannot_be_had(fucina, args, said, code):
 
 
 @pytest.mark.parametrize('text, value', [
-    ('6 * 7', '42'), ('(2 + 3) ** 2', '25'), ('2^10', '1024'), ('-7 // 2', '-4'), ('sqrt(16) + abs(-1)', '5.0'),
+    ('6 * 7', '42'), ('(2 + 3) ** 2', '25'), ('2^10', '1024'), ('-7 // 2', '-4'), ('sqrt(16) + abs(-1)', '5'),
     ('10 % 4', '2'), ('1/4', '0.25'), ('round(pi, 3)', '3.142'), ('max(1, 2, 3)', '3'), ('2**-1', '0.5'),
-    (' factorial(20)', '2432902008176640000')])
+    (' factorial(20)', '2432902008176640000'), ('0.1 + 0.2', '0.3'), ('1/3', '0.3333333333333333 (exactly 1/3)'),
+    ('1/3*3', '1'), ('sqrt(2)', '1.4142135623730951'), ('sqrt(9/4)', '1.5'), ('4**.5', '2.0'), ('-.05', '-0.05'),
+    ('123456789012345678901234567890 * 1.5', '185185183518518518351851851835'), ('round(2.675, 2)', '2.68'),
+    ('0.1000000000000000000000001', '0.1000000000000000000000001'), ('1e3', '1000'), ('7 % 2.5', '2'),
+    ('floor(7/2)', '3')])
 def test_a_calculator(text, value):
     from fucinalib.cli.tools import calculate
     assert calculate(text) == value
 
 
 @pytest.mark.parametrize('text', [
-    '', '1 +', '1/0', '9**9**9', '2**99999', 'factorial(10**9)', '10.0**999', 'x', '"a" * 9', '__import__("os")',
+    '', '1 +', '1/0', '9**9**9', '2**99999', 'factorial(10**9)', '10.0**9999', '1e999',
+    '1e-9999', '(1/3)**-9999', 'exp(999)', 'factorial(.5)', 'factorial(-1)', 'x', '"a" * 9', '__import__("os")',
     '(1).__class__', '[1] * 9', 'True', '1, 2', '(' * 999, 'sqrt(-1)', '(-8)**.5', 'open("x")', 'max()', 'lambda: 1',
     'round(1, ndigits=2)', '-' * 1900 + '1', '1' * 1999])
 def test_what_a_calculator_refuses(text):
@@ -614,3 +619,66 @@ def test_bench(fucina):
                     '(100 MB before loading)')
     assert 'memory' not in bench.first_line(found | dict(peak_bytes=None), 1)      # Windows does not tell
     assert 'more than the 4096' in fucina('bench', '--here', '-m', 'x', '-p', '5000').stderr
+
+
+# ---- another program's figures
+def figures(**more):
+    "Rows as llama-bench writes them."
+    row = dict(build_commit='8cf427ff', cpu_info='A Processor  ', backends='CPU', model_filename='/models/x.gguf',
+               model_size=100, n_threads=4, n_gpu_layers=99, n_depth=0, avg_ts=100., stddev_ts=10.)
+    return [row | dict(n_prompt=512, n_gen=0) | more, row | dict(n_prompt=0, n_gen=128, avg_ts=50.) | more,
+            row | dict(n_prompt=512, n_gen=128) | more]
+
+
+def as_csv(rows):
+    import csv
+    out = io.StringIO()
+    made = csv.DictWriter(out, rows[0])
+    made.writeheader()
+    made.writerows(rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize('write', [json.dumps, as_csv, lambda rows: '\n'.join(map(json.dumps, rows))])
+def test_figures_of_another_program(tmp_path, write):
+    from fucinalib.cli.against import read_figures, work_of
+    (tmp_path/'x').write_text(write(figures()))
+    found = read_figures(tmp_path/'x')
+    assert [(f.row, f.rates, f.rate) for f in found] == [
+        (('llama.cpp 8cf427ff', 'read 512'), [90, 110], 100), (('llama.cpp 8cf427ff', 'say 128'), [40, 60], 50)]
+    assert found[0][6:] == (4, 'x.gguf', 100, 'A Processor', '') and work_of(found) == (512, 128, 0)
+
+
+@pytest.mark.parametrize('text, said', [
+    ('', 'it is empty'), ('[]', 'no row of reading alone'), ('{"a": 1}', "there is no 'n_prompt'"),
+    ('[3]', 'no figures'), ('a,b\n1,2\n', "there is no 'n_prompt'"), ('{"n_prompt', 'no figures'),
+    ('[' * 99999, 'no figures'),
+    (json.dumps(figures(avg_ts=0)), 'a rate is no number'),
+    (json.dumps(figures(samples_ts=[1, float('nan')])), 'a rate is no number'),
+    (json.dumps(figures(n_threads='four')), 'no figures'), (None, 'No such file')])
+def test_figures_that_are_none(fucina, tmp_path, text, said):
+    if text is not None: (tmp_path/'x').write_text(text)
+    done = fucina('bench', '-m', 'x', '--against', 'x')
+    assert (done.returncode, done.stdout) == (1, '') and said in done.stderr and 'Traceback' not in done.stderr
+
+
+def test_a_table_beside_another_program(fucina, tmp_path, monkeypatch):
+    "The same work is measured; what differs is told, and what was not measured has no ratio."
+    from fucinalib.llm import hub
+    asked, side = [], dict(load_ms=1., first_token_ms=1., read=[150., 250., 200.], answer=[25.] * 3, peak_bytes=None,
+                           empty_bytes=None, kernels='pythran', threads=2, processor='A Processor')
+    monkeypatch.setattr(bench, 'child', lambda path, threads, *work: asked.append(work[:3]) or side)
+    monkeypatch.setattr(hub, 'find', lambda name: Path('here/x.gguf'))
+    monkeypatch.setattr(hub, 'size_of', lambda path: 100)
+    (tmp_path/'other').write_text(json.dumps([*figures(), *figures(n_depth=64)]))
+    shown = fucina('bench', '--against', 'other').stdout
+    assert asked.pop() == (512, 128, 0)
+    cells = [re.split('  +', line) for line in shown.splitlines()]
+    assert ['llama.cpp 8cf427ff', 'read 512', '100', '90.0 to 110', '200', '2.00'] in cells
+    assert ['llama.cpp 8cf427ff', 'say 128', '50.0', '40.0 to 60.0', '25.0', '0.50'] in cells
+    assert ['llama.cpp 8cf427ff', 'say 128 behind 64', '50.0', '40.0 to 60.0', '-', '-'] in cells
+    assert 'mind: threads there: 4; here: 2' in shown and 'they were not measured now' in shown
+    assert 'processor there' not in shown and 'model there' not in shown
+    (tmp_path/'mine').write_text(fucina('bench', '--json').stdout)
+    assert asked.pop() == (256, 64, 256) and fucina('bench', '--against', 'mine', '-n', '9').returncode == 0
+    assert asked.pop() == (256, 9, 256)

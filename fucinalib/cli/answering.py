@@ -122,7 +122,9 @@ def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, thi
     finally:
         if said and not as_json and not said[-1].endswith('\n'): say.write('\n')
     turn = talk.turn
-    if as_json: click.echo(json.dumps(as_record(''.join(said), turn, seconds, loaded), ensure_ascii=False))
+    if as_json:
+        called = dict(tool_calls=box.calls) if box else {}
+        click.echo(json.dumps(as_record(''.join(said), turn, seconds, loaded) | called, ensure_ascii=False))
     elif turn.finish == 'length' and say.listening():
         say.note(f'stopped after {turn.answer} tokens; -n lets it say more')
     if say.listening() and not as_json if stats is None else stats: say.note(speed_line(turn, seconds))

@@ -497,6 +497,7 @@ class Model(Module):
         c = self.config = config
         self._tokenizer, self.template, self.turns = tokenizer, template, Turns()
         self.fast = self.loaded = None      # a quick step; what a file said
+        self.source, self.rounded = None, ''        # the file, and how its numbers were rounded
         self.embed, self.places = tensors['embed'], tensors.get('places')
         self.blocks = [build_block(c, i, tensors) for i in range(c.layers)]
         self.norm = Norm(tensors['norm'], tensors.get('norm_bias'), c.eps, c.norm_parts)

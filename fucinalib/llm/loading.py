@@ -87,7 +87,8 @@ def _from_gguf(path, ignore, how, keep):
     tensors = fill(config, 'gguf', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
-    if keep and not how.quant: model.source, model.loaded = path, Looked(model)
+    model.rounded = '' if how.quant is None else how.quant + '!' * how.requant
+    if keep: model.source, model.loaded = path, Looked(model)
     model.release = file.release      # memory of the file that was looked at
     return model
 
@@ -135,7 +136,8 @@ def _tokenizer(path):
 def _tokenizer_of(metadata):
     if 'tokenizer.ggml.model' not in metadata: return None
     from ..text import from_gguf
-    return from_gguf(metadata)
+    try: return from_gguf(metadata)
+    finally: metadata.forget()
 
 
 def _ends(values, path):

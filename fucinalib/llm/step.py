@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 from .. import kernels
 from ..autograd import is_grad_enabled
-from ..block_arithmetic import FEW, activated, multiply, tiled_products
+from ..block_arithmetic import activated, multiply, tiled_products
 from ..hooks import watching
+from ..kernels.choices import chosen
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
 from ..ops.mixture import matrix_of, times_matrix
@@ -69,7 +70,7 @@ class Maps:
     def __call__(self, x):
         if all(f is None and w.dtype == np.float32 for f, w in self.weights) and len(x) == 1:
             ys = [np.dot(x, w.T) for _, w in self.weights]
-        elif len(set(self.rounds)) == 1 and (self.rounds[0] == 'f32' or len(x) > FEW):
+        elif len(set(self.rounds)) == 1 and (self.rounds[0] == 'f32' or len(x) > chosen.blocks):
             ys = tiled_products(activated(x, self.rounds[0]), self.weights)
         else: ys = [multiply(*w, x, how) for w, how in zip(self.weights, self.rounds)]
         for y, b in zip(ys, self.biases):

@@ -368,7 +368,7 @@ def stream_experts(model,    # of a GGUF file, with experts
     "Leave a model's experts in its file, but for so many bytes. Returns the store."
     check_model(model)
     mixed = {i: f for i, b in enumerate(model.blocks) if (f := mixture_of(b)) is not None}
-    if not mixed or getattr(model, 'source', None) is None:
+    if not mixed or model.source is None or model.rounded:
         raise fault(OptionError, 'streams the experts of a GGUF file', help="fl.llm.load('mixture.gguf', widen=False)")
     paths = files_of(model.source)
     files, store = [GGUF(p) for p in paths], ExpertStore(paths, memory, **options)
