@@ -8,6 +8,7 @@ import fucinalib as fl
 from fucinalib import kernels, quant
 from fucinalib.formats import formats
 from fucinalib.kernels import table
+from fucinalib.kernels.choices import chosen
 from fucinalib.kernels import threads as crew
 from fucinalib.llm import quick as stepping
 from fucinalib.llm.step import ONE_BY_ONE, Looked
@@ -424,7 +425,7 @@ def test_threads_change_nothing_of_a_word(threads, exact):
     for n in (1, 2, 3):
         threads(n)
         quick, cache = stepping.Quick(model), model.cache()
-        assert len(quick.plan.codes) > stepping.SMALL
+        assert len(quick.plan.codes) > chosen.one_reader
         found.append(np.stack([quick(model, i, cache) for i in (3, 1, 4)]))
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
@@ -565,16 +566,17 @@ def test_a_kept_layout_is_the_layout(tmp_path, monkeypatch):
     monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path / 'cache'))
     source = tmp_path / 'model.gguf'
     source.write_bytes(b'weights')
-    model = decoder()
+    model, calls, arranged = decoder(), [], stepping.arranged
+    monkeypatch.setattr(stepping, 'arranged', lambda m: calls.append(m) or arranged(m))
     made, found = stepping.Quick(model, source), stepping.Quick(model, source)
-    assert made.plan.codes.flags.writeable and not found.plan.codes.flags.writeable
-    assert all(np.array_equal(a, found.plan.arrays()[k]) for k, a in made.plan.arrays().items())
+    assert len(calls) == 1 and not found.plan.codes.flags.writeable
+    assert all(np.array_equal(a, found.plan.arrays()[k]) for k, a in arranged(model).arrays().items())
     a, b = model.cache(), model.cache()
     for id in (3, 1): assert np.array_equal(made(model, id, a), found(model, id, b))
     for file in (tmp_path / 'cache').rglob('*'):
         if file.is_file(): os.truncate(file, 1000)
     again = stepping.Quick(model, source)
-    assert np.array_equal(again.plan.codes, made.plan.codes) and again.plan.codes.flags.writeable
+    assert np.array_equal(again.plan.codes, arranged(model).codes) and len(calls) == 2
 
 
 def test_a_layout_that_points_behind_its_end_is_none():
