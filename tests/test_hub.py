@@ -541,7 +541,7 @@ def made(folder, *files):
     ('https://huggingface.co/org/small/blob/main/in/x.Q4_0.gguf?download=true', 'org/small:x.Q4_0.gguf'),
     ('https://elsewhere.org/org/small', 'https://elsewhere.org/org/small'), ('./org/small', './org/small')])
 def test_an_address_of_the_hub_is_a_name(address, name):
-    assert hub.named(address) == name
+    assert hub.of_address(address) == name
 
 
 def test_a_path_is_itself(server, tmp_path, monkeypatch):

