@@ -4,8 +4,9 @@
                                                             and torch where transformers and accelerate are
 
 Ours with x as it is (f32) and rounded to 8 bits (q8), in turns with llama.cpp, which rounds it, too, and with torch
-on the same weights unpacked to f32: a prompt of 256 words and 64 words behind it. What happens once is measured in a process of its own for each side: seconds of loading,
-seconds until the first word behind a prompt of 30, and the most memory, beside the size of the file."""
+on the same weights unpacked to f32: a prompt of 256 words and 64 words behind it. What happens once is measured in a
+process of its own for each side: seconds of loading, seconds until the first word behind a prompt of 30, and the most
+memory, beside the size of the file."""
 import json, subprocess, sys, time
 from pathlib import Path
 import numpy as np

@@ -8,6 +8,7 @@ import fucinalib as fl
 from fucinalib import kernels, quant
 from fucinalib.formats import formats
 from fucinalib.kernels import table
+from fucinalib.kernels.choices import chosen
 from fucinalib.kernels import threads as crew
 from fucinalib.llm import quick as stepping
 from fucinalib.llm.step import ONE_BY_ONE, Looked
@@ -424,7 +425,7 @@ def test_threads_change_nothing_of_a_word(threads, exact):
     for n in (1, 2, 3):
         threads(n)
         quick, cache = stepping.Quick(model), model.cache()
-        assert len(quick.plan.codes) > stepping.SMALL
+        assert len(quick.plan.codes) > chosen.one_reader
         found.append(np.stack([quick(model, i, cache) for i in (3, 1, 4)]))
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 

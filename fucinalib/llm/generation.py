@@ -21,8 +21,8 @@ from ..checks import flag, look_at, not_none, number, whole
 from ..errors import FucinaError, named
 from .sampling import Sampler, Sampling, best, dice, falls_on, heaviest, weights
 from .step import ONE_BY_ONE
-from .unfit import (all_continuations, cannot_go_back, check_context, check_model, check_sampling,
-                                 check_stops, known_ids, no_tokenizer, nothing_to_score,
+from .unfit import (all_continuations, cannot_go_back, check_context, check_model,
+                                 check_sampling, check_stops, known_ids, no_tokenizer, nothing_to_score,
                                  other_vocabulary, room_left)
 
 # %% ../../nbs/45_generation.ipynb #c87f8aab
@@ -468,7 +468,8 @@ def beam_search(model,                # as for generate
                )->list:
     "Likely answers, the best first."
     not_none('beams length_penalty', locals())
-    look_at([whole('beams', 1, 1000), whole('max_new', 1), number('length_penalty', least=-99, most=99), flag('ignore_eos')], locals())
+    look_at([whole('beams', 1, 1000), whole('max_new', 1), flag('ignore_eos'),
+             number('length_penalty', least=-99, most=99)], locals())
     prompt, ends = ids_of(model, prompt), set() if ignore_eos else ending_ids(model)
     contexts = [Context(model) for _ in range(beams)]
     live, done = [(0., [])], []

@@ -10,18 +10,19 @@ import numpy as np
 from .. import kernels
 from ..formats import q8_0
 from ..kernels import discovery, kernel
+from ..kernels.choices import chosen
 from ..ops.blocks import BlockTensor
 from ..quant import REPACKABLE, Shelf, cache_folder, inside, keep, mapped, lanes_dot, lanes_dot_exact, repack
 from ..tensor import Tensor
 
-SMALL = 1 << 20     # bytes of codes: a model that one thread reads sooner than two would meet
 
 
 def hindrance(model):
     "Why a model is read the other way, in a few words; '' if it need not be."
     c = model.config
     usual = dict(norm='rms', act='swiglu', before=True, after=False, parallel=False, places=False, attn_cap=0,
-                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0, deltas=(), gated=False)
+                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0, deltas=(), gated=False,
+                 sources=(), v_norm=False, aside=0, layer_scales=False, norm_parts=1, own=((),) * c.layers)
     for name, value in usual.items():
         if getattr(c, name) != value: return f'{name} {getattr(c, name)}'
     if c.qk_norm not in ('', 'head'): return f'qk_norm {c.qk_norm}'
@@ -269,9 +270,10 @@ class Quick:
         self.sizes[8] = KINDS.index(cache.dtype)
         x, logits = table_rows(model.embed, [word])[0], np.empty(32 * int(p.parts[-1, 1]), np.float32)
         if c.embed_scale != 1: x = x * np.float32(c.embed_scale)
+        threads = 1 if len(p.codes) < chosen.one_reader else kernels.get_num_threads()
         decode_word(x, p.codes, p.scales, self.small.now(), p.parts, self.own, self.sizes, self.eps, self.scale,
                     self.turns(model, cache), *self.memory(c, cache),
-                    *self.room(c, 1 if len(p.codes) < SMALL else kernels.get_num_threads()), self.scores, logits)
+                    *self.room(c, threads), self.scores, logits)
         for layer in layers: layer.end += 1
         cache.ids.append(word)
         return scaled(c, logits[:c.vocab])

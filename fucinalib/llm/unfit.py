@@ -94,7 +94,8 @@ def check_stops(stop, model):
     stop = list(stop) if isinstance(stop, (list, tuple, set)) else [stop]
     for s in stop:
         if is_whole(s) or isinstance(s, str) and s: continue
-        if isinstance(s, str): raise fault(OptionError, 'with an empty stop string', help="it is everywhere; stop=['\\n']")
+        if isinstance(s, str):
+            raise fault(OptionError, 'with an empty stop string', help="it is everywhere; stop=['\\n']")
         raise fault(OptionTypeError, f'stop is {brief(s)}', help="strings and ids: stop=['\\n', 2]")
     strings = [s for s in stop if isinstance(s, str)]
     if strings and model.tokenizer is None:

@@ -199,7 +199,7 @@ def router_topk(x:Tensor,                  # scores of two axes
     "The k best experts of a row, ties to the lower, with their shares of the softmax. No gradient."
     scores = x.data
     best, places = kernels.topk_last(scores, operator.index(k))
-    if (best == -np.inf).any(): places = first_places(scores, k)       # of what has no place, none twice
+    if (best == -np.inf).any(): places = first_places(scores, k)      # none twice
     shares = _shares_at(scores, places)
     if normalize_selected: shares = shares / shares.sum(1, keepdims=True)
     return Routes(wrap(places, x.tags), wrap(shares, x.tags))

@@ -116,7 +116,8 @@ class Splitter:
 def splitter(name):
     "The splitter of a family of models, by the name that files give it."
     if isinstance(name, str) and name in PRE: return Splitter.of(PRE[name][0])
-    raise fault(OptionError, f'no way to cut text is called {brief(name)}', help=did_you_mean(name, PRE))
+    raise fault(OptionError, f'no way to cut text is called {brief(name)}',
+                help=did_you_mean(name, PRE))
 
 # %% ../../nbs/40a_splits.ipynb #eb20c4d1
 def _joined(parts):

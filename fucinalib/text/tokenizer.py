@@ -8,7 +8,6 @@ it as the letters that it is made of."""
 import codecs
 from collections import Counter, namedtuple
 from collections.abc import Mapping
-from pathlib import Path
 import numpy as np
 import regex
 from ..arguments import as_whole
@@ -69,8 +68,7 @@ class Tokenizer:
         "A tokenizer of byte-level BPE that is learned from texts, the same one that `tokenizers` learns."
         cut, special = split if callable(split) else splits.splitter(split), _texts(special, 'special')
         if (size := as_whole(size, 'size', 1)) > bytelevel.MOST:
-            raise fault(OptionError, f'{brief(size)} tokens are more than the {bytelevel.MOST:,} that a vocabulary may have',
-                        help='size=32000')
+            raise fault(OptionError, f'{brief(size)} tokens are more than {bytelevel.MOST:,}', help='size=32000')
         if (new := size - 256 - len(special)) < 0:
             raise fault(OptionError, f'{size} tokens do not hold 256 bytes and {some(len(special), "special token")}',
                         help=f'size={256 + len(special) + 1000}')
@@ -163,7 +161,8 @@ class Tokenizer:
         "What a token stands for, as text; bytes that are no character are written \\xff."
         found = whole_numbers(id, len(self))
         if len(found) == 1: return self.tokens[found[0]].decode('utf-8', 'backslashreplace')
-        raise fault(OptionTypeError, f'{brief(id)} is not one id', help='tok.decode(ids), or [tok.piece(i) for i in ids]')
+        help = 'tok.decode(ids), or [tok.piece(i) for i in ids]'
+        raise fault(OptionTypeError, f'{brief(id)} is not one id', help=help)
 
 
 class TextStream:
