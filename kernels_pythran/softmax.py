@@ -128,6 +128,12 @@ def _below(x, y, e):
         for j in range(n):
             e[i * n + j] = x[i, j] - m
 
+def _edges(d, e):
+    "As in unary: exp of whole vectors ends before float32 does."
+    for i in range(d.shape[0]):
+        if d[i] > 88 or d[i] < -87:
+            e[i] = np.exp(d[i])
+
 def _weigh(e, g, gx):
     n = gx.shape[1]
     for i in range(gx.shape[0]):
@@ -135,9 +141,10 @@ def _weigh(e, g, gx):
             gx[i, j] = e[i * n + j] * g[i]
 
 def narrow_logsumexp_back(x, y, g, gx):
-    e = np.empty(x.shape[0] * x.shape[1], np.float32)
-    _below(x, y, e)
-    e[:] = np.exp(e)
+    d = np.empty(x.shape[0] * x.shape[1], np.float32)
+    _below(x, y, d)
+    e = np.exp(d)
+    _edges(d, e)
     _weigh(e, g, gx)
 
 #pythran export logsumexp_last_backward(float32[:,:] order(C), float32[], float32[], float32[:,:] order(C))

@@ -29,6 +29,8 @@ class Lanes(NamedTuple):
     shape: tuple    # outer, n, inner
     kept: tuple     # sizes of what stays, in that order
     turn: tuple     # brings what stays into the order of the tags
+    back: tuple     # undoes `order`
+    unturn: tuple   # undoes `turn`
 
     def see(self, x):
         "The array as (outer, n, inner)."
@@ -36,7 +38,7 @@ class Lanes(NamedTuple):
 
     def unsee(self, d):
         "Back to the order of the tags."
-        return d.reshape(self.sizes).transpose(np.argsort(self.order))
+        return d.reshape(self.sizes).transpose(self.back)
 
     def join(self, y):
         "A result (outer, inner) in the order of the tags."
@@ -44,7 +46,7 @@ class Lanes(NamedTuple):
 
     def part(self, g):
         "A gradient of the result as (outer, inner)."
-        return g.transpose(np.argsort(self.turn)).reshape(self.shape[0], self.shape[2])
+        return g.transpose(self.unturn).reshape(self.shape[0], self.shape[2])
 
 # %% ../../nbs/13_reductions.ipynb #e790198b
 @lru_cache(4096)
@@ -64,7 +66,8 @@ def lanes(shape,        # of the array
     size, kept = [shape[i] for i in order], [i for i in order if i not in axes]
     three = product(size[:lo]), product(size[lo:hi]), product(size[hi:])
     turn = tuple([kept.index(i) for i in sorted(kept)])
-    return Lanes(tuple(order), tuple(size), three, tuple([shape[i] for i in kept]), turn)
+    undo = lambda order: tuple(np.argsort(order).tolist())
+    return Lanes(tuple(order), tuple(size), three, tuple([shape[i] for i in kept]), turn, undo(order), undo(turn))
 
 # %% ../../nbs/13_reductions.ipynb #d8d389d1
 def _rows(self, x):
@@ -93,7 +96,8 @@ def along(name,     # of the kernel without _last or _mid
 # %% ../../nbs/13_reductions.ipynb #93a43fac
 def _find_axes(x, tags):
     "Positions of the axes to reduce, all if none is named, and the tags that are left."
-    axes = locate(x, *tags) if tags else tuple(range(x.data.ndim))
+    if not tags: return tuple(range(x.data.ndim)), ()
+    axes = locate(x, *tags)
     return axes, tuple([t for i, t in enumerate(x.tags) if i not in axes])
 
 def _lanes_of(a, axes, by_tag=False): return lanes(a.shape, a.strides, tuple(sorted(axes)), by_tag)
@@ -101,7 +105,7 @@ def _lanes_of(a, axes, by_tag=False): return lanes(a.shape, a.strides, tuple(sor
 # %% ../../nbs/13_reductions.ipynb #d771b562
 def total(a, axes):
     "The sum of an array over positions `axes`, in blocks; whole numbers in i64."
-    if axes: return np.asarray(blocks.sum(a, axes))
+    if axes: return blocks.sum(a, axes)
     return a.astype('i8' if a.dtype.kind in 'iub' else a.dtype)
 
 def _repeat_back(g, axes, shape):
@@ -286,9 +290,10 @@ def _masked_sums(x, axes, mask, wide=False):
     if wide and a.dtype.kind in 'iub': a = a.astype('f8')       # never wraps
     l = _lanes_of(a, axes)
     bits = l.see(m)
-    one_run = len(blocks.way(a.shape, a.strides, tuple(axes))[1]) == 1
-    if a.dtype != np.float32 or not blocks.sum_last.kernel.pays(a.size) or not one_run:
-        s, count = l.part(total(np.where(m, a, a.dtype.type(0)), axes)), np.count_nonzero(bits, axis=1)
+    pays = a.dtype == np.float32 and blocks.sum_last.kernel.pays(a.size)
+    if not pays or len(blocks.way(a.shape, a.strides, axes)[1]) != 1:
+        s = l.part(total(np.where(m.view('?'), a, a.dtype.type(0)), axes))
+        count = np.add.reduce(bits, axis=1, dtype=np.int64)
     elif l.shape[2] == 1: s, count = along('masked_sum', l.see(a), bits)
     else: s, count = masked_sum_columns(l.see(a), bits)
     return s, count, l, bits
@@ -298,7 +303,8 @@ def _masked_sum(x, axes, left, mask, empty):
     "The sum of what the mask selects: array, tags and rule."
     s, count, l, m = _masked_sums(x, axes, mask)
     def rule(g): return l.unsee(along('masked_spread', m, l.part(g)))
-    return l.join(_fill(s, count == 0, empty)), left, (rule,)
+    if empty is not None: s = _fill(s, count == 0, empty)
+    return l.join(s), left, (rule,)
 
 def _masked_mean(x, axes, left, mask, empty):
     "The mean of what the mask selects: array, tags and rule."
