@@ -596,9 +596,9 @@ def test_short_whole_numbers_do_not_wrap(kind):
 
 
 # ---- large copies, which threads share
-ROWS = {'whole': (500, 300), 'planes': (3, 400, 130), 'thin': (40_000, 3)}
+LARGE = {'whole': (500, 300), 'planes': (3, 400, 130), 'thin': (40_000, 3)}
 
-@pytest.mark.parametrize('shape', ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize('shape', LARGE.values(), ids=LARGE)
 @pytest.mark.parametrize('dtype', ['f4', 'f8', 'i8'])
 def test_large_copies(backend, shape, dtype):
     a = (np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
