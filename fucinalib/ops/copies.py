@@ -81,9 +81,11 @@ def pad(x:Tensor,  # any tags
        )->Tensor:
     "Constant values in front of and behind an axis."
     i, before, after, shape = axis_of(x, tag), int(before), int(after), x.data.shape
-    y, rows = np.empty(shape[:i] + (before + shape[i] + after,) + shape[i + 1:], x.data.dtype), (ALL,) * i
+    longer = shape[:i] + (before + shape[i] + after,) + shape[i + 1:]
+    y, rows = np.empty(longer, x.data.dtype), (ALL,) * i
     there = rows + (slice(before, before + shape[i]),)
-    y[rows + (slice(before),)] = y[rows + (slice(before + shape[i], None),)] = _filler(x, value)
+    edges = rows + (slice(before),), rows + (slice(before + shape[i], None),)
+    y[edges[0]] = y[edges[1]] = _filler(x, value)
     put(x.data, y, i, before, 0, shape[i])
     return y, x.tags, (lambda g: g[there],)
 
