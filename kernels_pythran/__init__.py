@@ -18,11 +18,40 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 HERE = Path(__file__).parent
+FOR = 'built_for'       # a file beside compiled ones: the instructions of a processor that they may use
+# the two levels that wheels are made for, by Linux's names; https://gitlab.com/x86-psABIs/x86-64-ABI
+V3 = 'avx avx2 bmi1 bmi2 f16c fma abm movbe ssse3 sse4_1 sse4_2 popcnt'.split()
+V4 = [*V3, *'avx512f avx512bw avx512cd avx512dq avx512vl'.split()]
+TOLD = re.compile(r'(s?sse|avx|fma|bmi|f16c|abm|movbe|popcnt|adx|aes|vaes|gfni|sha_ni|v?pclmul|amx|xop|sha512|sm[34])')
+
+
+def instructions():
+    "What this processor has, by Linux's names, as far as compilers use them; elsewhere what NumPy says of the two levels."
+    try:
+        with open('/proc/cpuinfo') as f: first = f.read(1 << 13).partition('\n\n')[0]
+    except OSError: first = ''
+    if found := re.search(r'^flags\s*:(.*)$', first, re.M): return {name for name in found[1].split() if TOLD.match(name)}
+    from numpy._core._multiarray_umath import __cpu_features__ as has
+    both = has.get('AVX2') and has.get('FMA3') and has.get('F16C') or has.get('X86_V3')
+    return set(V4 if both and (has.get('AVX512_SKX') or has.get('X86_V4')) else V3 if both else [])
+
+
+def runs_here(folder):
+    "Whether this processor has every instruction that the compiled files of a folder may use."
+    file = folder/FOR
+    return not file.exists() or set(file.read_text().split()) <= instructions()
+
+
+def folders():
+    "Where compiled files may be; of two versions of a family the later one counts."
+    return [folder for folder in (HERE, HERE/'v4') if folder.is_dir()]
 
 
 def built():
-    "Family -> compiled file. A source without one does not count: run as Python it would be the slowest path of all."
-    files = {p.name.split('.')[0]: p for suffix in EXTENSION_SUFFIXES for p in HERE.glob('*' + suffix)}
+    """Family -> compiled file that this processor can run. A source without one does not count: run as Python it would
+    be the slowest path of all."""
+    files = {p.name.split('.')[0]: p for folder in folders() if runs_here(folder)
+             for suffix in EXTENSION_SUFFIXES for p in folder.glob('*' + suffix)}
     return dict(sorted(files.items()))
 
 
@@ -55,10 +84,13 @@ def stale(module):
 def kernels():
     "Kernel name -> compiled function."
     found, old = {}, []
-    for family in built():
-        module = import_module(f'{__name__}.{family}')
+    for family, file in built().items():
+        module = import_module('.'.join([__name__, *file.parent.relative_to(HERE).parts, family]))
         if stale(module): old.append(family)
         else: found.update((name, f) for name, f in vars(module).items() if callable(f) and not name.startswith('_'))
+    if not runs_here(HERE):
+        warnings.warn('kernels built for another processor are left out; build again: make kernels', RuntimeWarning,
+                      stacklevel=2)
     if old:
         warnings.warn(f'kernels built from older sources are left out: {" ".join(old)}; build '
                       'again: make kernels',
