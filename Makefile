@@ -36,8 +36,8 @@ docs: kernels     ## build the site in docs/_build
 kernels: $(VENV)/installed ## compile the kernels whose source changed
 	@$(PY) tools/build_kernels.py
 
-bench: kernels    ## time the library beside NumPy, torch and others
-	@env -u OPENBLAS_CORETYPE $(PY) -m benchmarks $(ARGS)
+bench: kernels    ## time the library beside NumPy, torch and others (ARGS=--worst: the slowest cases of the last run again)
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE $(if $(wildcard $(REF)/installed),$(REF),$(VENV))/bin/python -m benchmarks $(ARGS)
 
 export: $(VENV)/installed ## write fucinalib/, its stubs and README.md from the notebooks
 	@$(PY) tools/export.py

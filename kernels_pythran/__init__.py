@@ -22,18 +22,26 @@ FOR = 'built_for'       # a file beside compiled ones: the instructions of a pro
 # the two levels that wheels are made for, by Linux's names; https://gitlab.com/x86-psABIs/x86-64-ABI
 V3 = 'avx avx2 bmi1 bmi2 f16c fma abm movbe ssse3 sse4_1 sse4_2 popcnt'.split()
 V4 = [*V3, *'avx512f avx512bw avx512cd avx512dq avx512vl'.split()]
-TOLD = re.compile(r'(s?sse|avx|fma|bmi|f16c|abm|movbe|popcnt|adx|aes|vaes|gfni|sha_ni|v?pclmul|amx|xop|sha512|sm[34])')
+TOLD = re.compile(r's?sse|avx|fma|bmi|f16c|abm|movbe|popcnt|adx|v?aes|gfni|v?pclmul|amx|xop|sha|sm[34]')
 
 
 def instructions():
-    "What this processor has, by Linux's names, as far as compilers use them; elsewhere what NumPy says of the two levels."
+    """What this processor has, by Linux's names, as far as compilers use them; nothing that NumPy, which asks the
+    processor itself, does not see. Where there is no /proc, one of the two levels or nothing."""
+    from numpy._core._multiarray_umath import __cpu_features__ as seen
+    v3 = seen.get('X86_V3') or seen.get('AVX2') and seen.get('FMA3')
+    level = set(V4 if v3 and (seen.get('X86_V4') or seen.get('AVX512_SKX')) else V3 if v3 else [])
     try:
         with open('/proc/cpuinfo') as f: first = f.read(1 << 13).partition('\n\n')[0]
-    except OSError: first = ''
-    if found := re.search(r'^flags\s*:(.*)$', first, re.M): return {name for name in found[1].split() if TOLD.match(name)}
-    from numpy._core._multiarray_umath import __cpu_features__ as has
-    both = has.get('AVX2') and has.get('FMA3') and has.get('F16C') or has.get('X86_V3')
-    return set(V4 if both and (has.get('AVX512_SKX') or has.get('X86_V4')) else V3 if both else [])
+    except OSError: return level
+    said = re.search(r'^flags\s*:(.*)$', first, re.M)
+    return {name for name in said[1].split() if TOLD.match(name) and may_have(name, level)} if said else level
+
+
+def may_have(name, level):
+    "Whether an instruction fits a level: wide vectors need the level that has them."
+    needs = 'avx512f' if name.startswith('avx512') else 'avx2' if name.startswith(('avx', 'fma', 'f16c')) else None
+    return needs is None or needs in level
 
 
 def runs_here(folder):
