@@ -22,7 +22,7 @@ CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm', 'ser
 PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', 'text.sentencepiece': '41a',
          'text.tokenizer': '41b', 'files.safetensors': '42a', 'files.split': '42a',
          'files.described': '42b',
-         'llm.quick': '43a', 'llm.step': '43b', 'llm.store': '43c', 'llm.gathered': '44a', 'llm.loading': '44b',
+         'llm.quick': '43a', 'llm.step': '43b', 'llm.store': '43c', 'llm.gathered': '44a', 'llm.loading': '44e',
          'llm.chat': '45a',
          'serve.patterns': '53_t', 'serve.unfit': '53_u', 'serve.combined': '53_v',
          'serve.tools': '53b', 'serve.speech': '53c', 'serve.answers': '53d', 'serve.asked': '53e',

@@ -11,7 +11,8 @@ from fucinalib.cli.bench import peak
 from fucinalib.kernels import discovery
 from fucinalib.llm import generation
 from fucinalib.llm.decoder import tensors_of
-from fucinalib.llm.families import as_config, read_config, tensor_names
+from fucinalib.llm.families import read_config
+from fucinalib.llm.names import as_config, tensor_names
 from fucinalib.llm.loading import LEFT_OUT, QUANTS, How, at_once, fill, text_part
 from fucinalib.text import from_gguf
 

@@ -20,9 +20,10 @@ from ..ops.blocks import BlockTensor
 from ..quant import OWN, int4_64, int8_row, own_blocks
 from ..tensor import wrap
 from .decoder import Model, tensors_of
-from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
+from .families import read_config
 from .gathered import gathered
 from .hub import find
+from .names import IGNORED, PREFIXES, SHIFTED, as_config, row_order, tensor_names
 from .step import Looked
 from .templates import source_of
 
@@ -70,7 +71,7 @@ def _from_folder(path, ignore, how):
     config, file = read_config(text_part(values), ignore), Safetensors(path)
     names, get = {_plain(n): n for n in file}, file.__getitem__
     if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
-    if config.experts or config.convs or config.deltas: names, get = gathered(names, get, config)
+    names, get = gathered(names, get, config)
     tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
@@ -93,7 +94,7 @@ def _from_gguf(path, ignore, how, keep):
 
 
 OUTER = 'model.', 'language_model.'      # before the names of models that see pictures, too
-SIGHT = 'vision_tower.', 'multi_modal_projector.'
+SIGHT = 'vision_tower.', 'audio_tower.', 'embed_vision.', 'embed_audio.', 'visual.', 'multi_modal_projector.'
 
 def _plain(name):
     for p in (*OUTER, *PREFIXES): name = name.removeprefix(p)
@@ -165,7 +166,7 @@ def fill(c,      # a Config
         t = get(names[theirs])
         want = _shape(own, ours, order)
         if t.shape != want: wrong[names[theirs]] = f'{_sizes(t.shape)}, not {_sizes(want)}'
-        else: todo.append((theirs, ours, order)); costs[theirs] = _cost(t, how)
+        else: todo.append((theirs, ours, order)); costs[theirs] = 0 if ours == AS_FOUND else _cost(t, how)
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
     def make(theirs, ours, order):      # asks again for its tensor: not all of them are there at a time
         parts = _taken(c, get(names[theirs]), ours, order, own)
@@ -230,9 +231,11 @@ def _taken(c, t, ours, how, own):
 
 NORMS = 'norm norm1 norm2 after1 after2 q_norm k_norm'.split()      # what is stored less 1, where it is
 EXACT = 'places', 'router', '_bias'      # small tensors whose numbers decide much
+AS_FOUND = ['rows']      # a table that words read a row of, and that stays in its file
 
 def _kept(name, t, how, tags):
     "A tensor as products are to find it."
+    if name in AS_FOUND: return t
     if not name.endswith(EXACT) and _to_round(t, how): t = _rounded(t, how.quant, tags)
     if isinstance(t, BlockTensor): return t.with_activation(how.activation)
     return t if t.dtype == 'f32' or t.ndim > 1 and not how.widen else t.to('f32')

@@ -21,7 +21,8 @@ def hindrance(model):
     "Why a model is read the other way, in a few words; '' if it need not be."
     c = model.config
     usual = dict(norm='rms', act='swiglu', before=True, after=False, parallel=False, places=False, attn_cap=0,
-                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0, deltas=(), gated=False)
+                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0, deltas=(), gated=False,
+                 sources=(), v_norm=False, aside=0, layer_scales=False, norm_parts=1, own=((),) * c.layers)
     for name, value in usual.items():
         if getattr(c, name) != value: return f'{name} {getattr(c, name)}'
     if c.qk_norm not in ('', 'head'): return f'qk_norm {c.qk_norm}'
