@@ -20,16 +20,6 @@ def half(lo, hi, p):
     m = np.int32(lo) | ((h & 3) << 8) | (1024 if h & 124 else 0)
     return np.float32(np.float32(m) * p[h >> 2])
 
-def q8_0(w, y, p, n):
-    "Blocks of q8_0 as numbers; a run has the length n, 32."
-    for b in range(y.shape[0] >> 5):
-        i = b << 5
-        o = i + (b << 1)
-        lo = w[o]
-        hi = w[o + 1]
-        d = half(lo, hi, p)
-        for j in range(n): y[i + j] = d * np.float32(np.int8(w[o + 2 + j]))
-
 
 def long_powers():
     "The same of an f32: its upper nine bits."

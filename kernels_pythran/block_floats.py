@@ -6,7 +6,7 @@ one. An index that Pythran can prove positive needs no test for its sign, so off
 before anything is subtracted: `np.int32(c) - 8` is 64 bits wide."""
 # compile with: -mprefer-vector-width=256
 import numpy as np
-from ._halves import half, long_powers, powers, q8_0, single
+from ._halves import half, long_powers, powers, single
 
 CHUNK = 8192        # numbers
 FEW = 1 << 20       # numbers that one thread unpacks sooner than two would meet
@@ -14,6 +14,15 @@ LOW = np.uint8(15)
 FOUR = np.uint8(4)
 EIGHT = np.float32(8)
 
+
+def q8_0(w, y, p, n):
+    for b in range(y.shape[0] >> 5):
+        i = b << 5
+        o = i + (b << 1)
+        lo = w[o]
+        hi = w[o + 1]
+        d = half(lo, hi, p)
+        for j in range(n): y[i + j] = d * np.float32(np.int8(w[o + 2 + j]))
 
 def q4_0(w, y, p, n):
     for b in range(y.shape[0] >> 5):

@@ -15,7 +15,7 @@ all heads; the keys and values of the new word become what the cache will say of
 # compile with: -mprefer-vector-width=256
 import omp
 import numpy as np
-from ._halves import half, powers, q8_0
+from ._halves import half, powers
 from ._lanes import round_row, share, sum_row
 from ._rounding import LEAST, ZERO, half_bits, largest, nearest
 
@@ -144,7 +144,14 @@ def packed(x, w, q, as_blocks, p, n):
         for j in range(x.shape[0]): x[j] = put_half(w, 2 * j, x[j], p)
 
 def unpacked(w, y, as_blocks, p, n):
-    if as_blocks: q8_0(w, y, p, n)
+    if as_blocks:
+        for b in range(y.shape[0] >> 5):
+            i = b << 5
+            o = i + (b << 1)
+            lo = w[o]
+            hi = w[o + 1]
+            d = half(lo, hi, p)
+            for j in range(n): y[i + j] = d * np.float32(np.int8(w[o + 2 + j]))
     else:
         #omp simd
         for j in range(y.shape[0]):
