@@ -763,6 +763,12 @@ def look_at(needs, given):
             if given.get(n) is not None: need.say(n, given)
 
 
+def not_none(names, given):
+    "Refuse None for options in which it has no meaning."
+    for n in names.split():
+        if given[n] is None: raise fault(OptionTypeError, f'{n} is None', help=f'leave {n} out for its usual value')
+
+
 class whole(Check):
     "Whole numbers from `least` to `most`; or None, where `none` says what that means."
     facts = 'least', 'most', 'kind', 'none', 'hint'
