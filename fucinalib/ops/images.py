@@ -24,7 +24,7 @@ from ..tags import axis_of, parse, replaced
 from ..tensor import Tensor, wrap
 
 # %% ../../nbs/23b_images.ipynb #5e5dd165
-LEAST = 32          # channels in and out from which tiles pay
+LEAST = 64          # channels in and out from which tiles pay
 PLANES = 1 << 20    # numbers in the planes of tiles that exist at a time
 
 def _goes_by_tiles(x, c, outs, geometry):
