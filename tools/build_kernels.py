@@ -9,6 +9,7 @@ Without a C++ compiler nothing is built, one line says why, and fucinalib runs o
     FUCINALIB_CACHE=folder        where compiled kernels are kept (~/.cache/fucinalib)
     FUCINALIB_MARCH=name          the processor to compile for (this one; in a wheel x86-64-v3)
     FUCINALIB_NO_KERNELS=1        build nothing
+    FUCINALIB_CHOICES=table       measure nothing afterwards
     FUCINALIB_REQUIRE_KERNELS=1   a kernel that cannot be built is an error (CI)
 """
 import filecmp, hashlib, os, platform, re, shutil, signal, subprocess, sys, sysconfig, tempfile, threading, time
@@ -257,12 +258,20 @@ def compile_new(srcs, dest, flags, tools, quiet=False):
     return failed
 
 
+def measure():
+    "Ask this machine, once for these kernels, which ways to a result are faster: see fucinalib/kernels/choices.py"
+    if os.environ.get('FUCINALIB_CHOICES') == 'table' or obstacle(): return
+    subprocess.run([sys.executable, '-m', 'fucinalib', 'measure', 'once'], cwd=FOLDER.parent, timeout=60)
+
+
 def main(behind=False):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if behind:
         os.nice(10)
         end_with_parent(os.getppid())
-    try: build(quiet=behind)
+    try:
+        build(quiet=behind)
+        if not behind: measure()
     except KeyboardInterrupt: sys.exit('' if behind else 'kernels   interrupted; what is compiled is kept')
 
 

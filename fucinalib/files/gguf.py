@@ -167,6 +167,9 @@ class Metadata(Mapping):
     def __repr__(self): return f'Metadata of {self.name!r}: {len(self)} keys'
     def get(self, key, default=None): return self[key] if key in self else default
     kinds = property(lambda self: {k: v.kind for k, v in self.stored.items()}, doc='Key -> its type.')
+    def forget(self):
+        "Let go of what was unpacked; it is unpacked again when asked for."
+        self._read.clear()
 
     def __getitem__(self, key):
         if key not in self._read: self._read[key] = self._unpack(key)
