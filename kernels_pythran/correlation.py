@@ -16,6 +16,8 @@ from ._loops import rest
 
 ZERO = np.float32(0)
 M = 0x3fffffff
+
+
 def _six(a, o0, o1, o2, o3, o4, o5, b, at, c, to, n):
     "c[to:] += 6 rows of a, numbers one after the other, times 32 columns of b."
     #omp simd
