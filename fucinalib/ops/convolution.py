@@ -59,7 +59,8 @@ def goes_directly(x, weights, geometry):
 
 def correlate(x, w, c, geometry, bias=None, relu=False):
     "Every window of the images (n, h, w c) times the weights (taps c, outputs), plus a bias, cut at 0."
-    if goes_directly(x, w.size, geometry): return kernels.correlation.correlate(x, w[None], c, geometry, bias, relu)
+    if goes_directly(x, w.size, geometry):
+        return kernels.correlation.correlate(x, w[None], c, geometry, bias, relu)
     (oh, ow), outs = geometry[-2:], w.shape[1]
     y = np.empty((len(x), oh, ow * outs), x.dtype)
     for i, j, top, end in pieces(len(x), oh, ow * sum(w.shape), PIECE):
@@ -189,7 +190,8 @@ def _slope_of_groups(g, x, c, geometry, groups):
     o = g.shape[2] // geometry[-1]
     m = _count_shared(c // groups, o // groups, groups)
     if _slopes_directly(g, c, geometry, groups // m):
-        return _unshare_matrix(kernels.correlation.weights_back(g, x, c, geometry, groups // m), c // groups, groups, m)
+        full = kernels.correlation.weights_back(g, x, c, geometry, groups // m)
+        return _unshare_matrix(full, c // groups, groups, m)
     def products():
         for piece, seen in _windows_by_group(x, c, groups // m, geometry):
             rows = _by_group(g, piece, groups // m, o * m // groups)
