@@ -1,10 +1,13 @@
-"""`python -m fucinalib`: what is installed, what is used, and what would make it better."""
+"""`python -m fucinalib`: what is installed, what is used, and what would make it better.
+`python -m fucinalib measure`: which ways to a result are the faster ones on this machine (kernels/choices.py)."""
 import os, platform, sys
 from pathlib import Path
 import fucinalib as fl
 import numpy as np
 from fucinalib import _before_numpy
 from fucinalib.picture import renderer
+from fucinalib.kernels import choices
+from fucinalib.kernels.dispatch import moved_floors
 from fucinalib.kernels.discovery import SHIPPED, broken
 from fucinalib.kernels.threads import cores
 from threadpoolctl import threadpool_info
@@ -36,6 +39,17 @@ def waiting():
                'fucinalib and waits as it did')
 
 
+def decided():
+    "Which way to a result is taken where, and whether this machine was asked"
+    yield 'choices', choices.source
+    for name, c in choices.CHOICES.items():
+        now, measured = getattr(choices.chosen, name), choices.found.get('numbers', {}).get(name, c.value)
+        said = f', {measured} measured' + ' and not followed: it would change roundings' * (now != measured)
+        yield 'choice', f'{name} {now}{said if measured != c.value else ""}: {c.meaning}'
+    if moved := moved_floors():
+        yield 'floors', ', '.join(f'{name} {floor} for {own}' for name, (own, floor) in moved.items())
+
+
 def advice(program):
     "What would make it better"
     if SHIPPED in broken:
@@ -64,9 +78,20 @@ def report():
     for name, kernels in backends.items():
         yield name, f'{len(kernels)} of {len(backends["numpy"])} kernels' + ', in use' * (name == used)
     for name, problem in broken.items(): yield name, f'does not load: {problem}'
+    yield from decided()
     yield 'pictures', f'drawn by {Path(program).name}' if program else 'as text'
     for said in advice(program): yield 'advice', said
 
 
-if __name__ == '__main__':
-    for name, value in report(): print(f'{name:<11} {value}')
+def main(words):
+    "The report; after `measure`, what this machine prefers; `measure once`, if it was not asked before"
+    if words[:1] == ['measure'] and words[1:] in ([], ['once']):
+        from fucinalib import measuring
+        said = measuring.measure_and_keep(once=words[1:] == ['once'])
+        if said: print(f'choices   {said}')
+    elif words: sys.exit('python -m fucinalib [measure]')
+    else:
+        for name, value in report(): print(f'{name:<11} {value}')
+
+
+if __name__ == '__main__': main(sys.argv[1:])

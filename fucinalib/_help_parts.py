@@ -343,6 +343,14 @@ messages
 options
     of fl.llm.generate, for this answer
 """,
+    'llm.Chat.restore':
+"""Go on from a conversation; the cache keeps what it begins with.
+
+Parameters
+----------
+messages
+    of OpenAI; a first one of the system is the new system text
+""",
     'llm.Chat.stream':
 """The answer in pieces, as they come. Leaving the loop keeps what was said until then.
 
@@ -533,7 +541,7 @@ activation
 widen
     weights of 16 bits become f32 once; False: for each product, in half the memory
 quant
-    blocks that weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ...
+    what weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ..., 'int8', 'int4'
 requant
     whether weights that are in other blocks are rounded to them, too
 budget
@@ -1486,6 +1494,16 @@ source
     the file that the arrays were made of
 arrays
     name -> array
+""",
+    'quant.own_blocks':
+"""The tensor rounded by `round_rows`, in blocks of `int8_row` or `int4_64`.
+
+Parameters
+----------
+w
+    a tensor of floats, whole blocks along its last axis
+bits
+    8 or 4
 """,
     'quant.pack_codes':
 """The kind, bytes (groups, blocks, bytes of a row's block, 32) and the code that means zero.

@@ -71,13 +71,14 @@ STEP = 1 << 16      # numbers unpacked at a time: the pieces stay in cache
 
 def block_format(elems,               # numbers in a block
                  activation='q8_0',   # format of the other operand of a product
+                 table=formats,       # where it is found by its name
                  **fields):           # name and bytes of each field, in order
     "Make a block format of a function from fields to (scales, codes) or (scales, codes, offsets)."
     def define(reader):
         name = reader.__name__
         if list(inspect.signature(reader).parameters) != list(fields):
             raise TypeError(f'{name}: parameters and fields differ')
-        f = formats[name] = enter(BlockFormat(name, elems, fields, activation, reader))
+        f = table[name] = enter(BlockFormat(name, elems, fields, activation, reader))
         f.floats = kernel(out=lambda b: [((len(b), elems), np.float32)], floor=2048)(_unpacking(f))
         return f
     return define

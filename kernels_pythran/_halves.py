@@ -1,4 +1,4 @@
-"""Numbers of 16 bits in the headers of quantised blocks."""
+"""Numbers of 16 and 32 bits in the headers of quantised blocks."""
 import numpy as np
 
 
@@ -19,3 +19,22 @@ def half(lo, hi, p):
     h = np.int32(hi)
     m = np.int32(lo) | ((h & 3) << 8) | (1024 if h & 124 else 0)
     return np.float32(np.float32(m) * p[h >> 2])
+
+
+def long_powers():
+    "The same of an f32: its upper nine bits."
+    p = np.empty(512, np.float32)
+    v = np.float32(1.401298464324817e-45)
+    for e in range(256):
+        p[e] = v
+        p[e + 256] = -v
+        if e > 0: v = np.float32(v * np.float32(2))
+    p[255] = np.float32(np.inf)
+    p[511] = np.float32(-np.inf)
+    return p
+
+def single(a, b, c, d, p):
+    "The f32 in four bytes."
+    h = np.int32((np.int32(d) << 1) | (np.int32(c) >> 7))
+    m = np.int32(a) | (np.int32(b) << 8) | ((np.int32(c) & 127) << 16) | (8388608 if h & 255 else 0)
+    return np.float32(np.float32(m) * p[h])

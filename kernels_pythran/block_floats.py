@@ -6,7 +6,7 @@ one. An index that Pythran can prove positive needs no test for its sign, so off
 before anything is subtracted: `np.int32(c) - 8` is 64 bits wide."""
 # compile with: -mprefer-vector-width=256
 import numpy as np
-from ._halves import half, powers
+from ._halves import half, long_powers, powers, single
 
 CHUNK = 8192        # numbers
 FEW = 1 << 20       # numbers that one thread unpacks sooner than two would meet
@@ -163,9 +163,31 @@ def q6_k(w, y, p, n):
                 y[i + 96 + j] = d3 * (
                     np.float32((w[u + 32 + j] >> FOUR) | ((w[v + j] & np.uint8(192)) >> np.uint8(2))) - top)
 
+def int8_row(w, y, p, n):
+    for b in range(y.shape[0] >> 5):
+        i = b << 5
+        o = i + (b << 2)
+        b0 = w[o]
+        b1 = w[o + 1]
+        b2 = w[o + 2]
+        b3 = w[o + 3]
+        d = single(b0, b1, b2, b3, p)
+        for j in range(n): y[i + j] = d * np.float32(np.int8(w[o + 4 + j]))
 
-def in_pieces(un, b, y):
-    p = powers()
+def int4_64(w, y, p, n):
+    for b in range(y.shape[0] >> 6):
+        i = b << 6
+        o = (b << 5) + (b << 2)
+        b0 = w[o]
+        b1 = w[o + 1]
+        b2 = w[o + 2]
+        b3 = w[o + 3]
+        d = single(b0, b1, b2, b3, p)
+        for j in range(n): y[i + j] = d * (np.float32(w[o + 4 + j] & LOW) - EIGHT)
+        for j in range(n): y[i + 32 + j] = d * (np.float32(w[o + 4 + j] >> FOUR) - EIGHT)
+
+
+def in_pieces(un, p, b, y):
     size = y.shape[1]
     per = CHUNK // size
     total = b.shape[0]
@@ -180,25 +202,31 @@ def in_pieces(un, b, y):
         un(w[wide * lo:wide * hi], z[size * lo:size * hi], p, 32)
 
 #pythran export floats_q8_0(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q8_0(b, y): in_pieces(q8_0, b, y)
+def floats_q8_0(b, y): in_pieces(q8_0, powers(), b, y)
 
 #pythran export floats_q4_0(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q4_0(b, y): in_pieces(q4_0, b, y)
+def floats_q4_0(b, y): in_pieces(q4_0, powers(), b, y)
 
 #pythran export floats_q4_1(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q4_1(b, y): in_pieces(q4_1, b, y)
+def floats_q4_1(b, y): in_pieces(q4_1, powers(), b, y)
 
 #pythran export floats_q5_0(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q5_0(b, y): in_pieces(q5_0, b, y)
+def floats_q5_0(b, y): in_pieces(q5_0, powers(), b, y)
 
 #pythran export floats_q4_k(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q4_k(b, y): in_pieces(q4_k, b, y)
+def floats_q4_k(b, y): in_pieces(q4_k, powers(), b, y)
 
 #pythran export floats_q5_k(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q5_k(b, y): in_pieces(q5_k, b, y)
+def floats_q5_k(b, y): in_pieces(q5_k, powers(), b, y)
 
 #pythran export floats_q6_k(uint8[:,:] order(C), float32[:,:] order(C))
-def floats_q6_k(b, y): in_pieces(q6_k, b, y)
+def floats_q6_k(b, y): in_pieces(q6_k, powers(), b, y)
+
+#pythran export floats_int8_row(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_int8_row(b, y): in_pieces(int8_row, long_powers(), b, y)
+
+#pythran export floats_int4_64(uint8[:,:] order(C), float32[:,:] order(C))
+def floats_int4_64(b, y): in_pieces(int4_64, long_powers(), b, y)
 
 
 def four_rows(w, d, m, y0, y1, y2, y3, size):

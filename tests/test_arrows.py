@@ -16,14 +16,14 @@ ORDER = """_before_numpy colors errors whole absent misnamed sides positions els
            ops facts registry_table
            nn optim data knn train evolution lora tracing surroundings plans recording profiling
            files text quant llm serve
-           exercises examples __main__ cli __init__""".split()
+           exercises examples measuring __main__ cli __init__""".split()
 CHAPTERED = {'ops', 'nn', 'optim', 'data', 'train', 'text', 'files', 'llm', 'serve'}      # packages of chapters
 # Files of such a package that stand on its chapters, by the place in their order.
 PLAIN = {'text.bytelevel': '40b', 'text.charsmap': '41a', 'text.parts': '41a', 'text.sentencepiece': '41a',
          'text.tokenizer': '41b', 'files.safetensors': '42a', 'files.split': '42a',
          'files.described': '42b',
-         'llm.quick': '43a', 'llm.step': '43b', 'llm.abreast': '43bb',
-         'llm.store': '43c', 'llm.gathered': '44a', 'llm.loading': '44b',
+         'llm.quick': '43a', 'llm.step': '43b', 'llm.abreast': '43bb', 'llm.store': '43c', 'llm.gathered': '44a',
+         'llm.loading': '44e',
          'llm.chat': '45a',
          'serve.patterns': '53_t', 'serve.unfit': '53_u', 'serve.combined': '53_v',
          'serve.tools': '53b', 'serve.speech': '53c', 'serve.answers': '53d', 'serve.asked': '53e',

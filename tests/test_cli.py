@@ -16,9 +16,10 @@ SPEAKING = """
 import sys, time
 sys.path[:0] = [{tests!r}, {root!r}]
 import fucinalib.cli.answering as a, fucinalib.cli.bench as b
+from fucinalib.errors import FileError
 from speaker import CHATML, Speaker
 def open_model(name, threads=None, **how):
-    if name == 'none': raise a.FileError('there is no file or folder none', 'fucina models list')
+    if name == 'none': raise FileError('there is no file or folder none', 'fucina models list')
     if name == 'memory': raise MemoryError
     kind, _, said = name.partition(':')
     templates = dict(raw=None, tools='{{% if tools %}}{{{{ tools }}}}<tool_call>{{% endif %}}' + CHATML)
@@ -81,11 +82,15 @@ def speaking():
     return found
 
 
+ASKED = '\x1b[?2004h'      # what comes before a line is read in a terminal: that it may be pasted
+
+
 class Terminal:
     "A program in a terminal of its own."
     def __init__(self, args, env, cwd):
         self.main, end = pty.openpty()
-        self.process = subprocess.Popen(args, stdin=end, stdout=end, stderr=end, env=env | dict(TERM='xterm'), cwd=cwd,
+        self.process = subprocess.Popen(args, stdin=end, stdout=end, stderr=end, cwd=cwd,
+                                        env=env | dict(TERM='xterm', PROMPT_TOOLKIT_NO_CPR='1'),
                                         start_new_session=True,
                                         preexec_fn=lambda: __import__('fcntl').ioctl(0, 21518, 0))
         os.close(end)
@@ -180,6 +185,29 @@ def test_a_wrong_command_ends_with_two(fucina, args, said):
     assert done.returncode == 2 and said in done.stderr and 'Traceback' not in done.stderr
 
 
+@pytest.mark.parametrize('args, said', [
+    ('pull org/x', 'That is: fucina models pull'), ('ls', 'fucina models list'), ('help', 'fucina --help'),
+    ('rnu', "No such command 'rnu'. Did you mean 'run'?\n"), ('models download x', 'fucina models pull'),
+    ('models lst', "'list'"), ('run hi -ngl 99', '-ngl is no option here: this version computes on the processor'),
+    ('run hi -hf a/b', '-m org/name'), ('run hi --max-tokens=9', '-n 256'), ('run hi -q8', '--quant q8_0'),
+    ('run hi -c 99', 'the context is'), ('chat hello', 'fucina run "hello"'),
+    ('run hi -ngl 99 -n 5', '-ngl is no'), ('serve -p 80', '--port'),
+    ('run hi --temprature 1', "'--temp'")])
+def test_what_others_call_it_is_told(fucina, args, said):
+    done = fucina(*args.split())
+    assert done.returncode == 2 and said in done.stderr and done.stdout == ''
+
+
+def test_words_that_are_spelled_otherwise(fucina):
+    "One dash before a long name, _ in it, the prompt as an option."
+    tokens = lambda *args: json.loads(fucina('run', '-m', 'x', '-json', *args).stdout)['prompt_tokens']
+    odd = '--prompt=ab', '-topp', '.5', '--max_new=9', '-nocache', '-seed', '1'
+    assert tokens('-p', 'ab') == tokens('ab') == tokens(*odd)
+    assert tokens('--', '-json') == tokens('-p', '12345')
+    import fucinalib as fl
+    assert fucina('--version').stdout == fucina('-V').stdout == f'fucinalib {fl.__version__}\n'
+
+
 def test_a_terminal_without_letters_ends_nothing(fucina):
     assert fucina('run', 'hi', '-m', 'x:caf\u00e9 \u4e2d', PYTHONIOENCODING='ascii',
                   PYTHONUTF8='0').stdout == 'caf? ?\n'
@@ -211,6 +239,13 @@ def test_ctrl_c_ends_a_question(env, tmp_path):
     assert p.returncode == 130 and 'Traceback' not in err and out.endswith('\n')
 
 
+def test_where_the_time_went(fucina, tmp_path):
+    import pstats
+    assert fucina('run', 'hi', '-m', 'x', '--cpuprofile', 'p').returncode == 0
+    assert any(name == 'generate' for _, _, name in pstats.Stats(str(tmp_path/'p')).stats)
+    assert fucina('run', 'hi', '-m', 'x', '--cpuprofile', '/dev/null/p').returncode == 1
+
+
 # ---- chat
 def test_a_chat_through_a_pipe(fucina):
     "A line a turn; an empty one ends it, and so does the end."
@@ -232,8 +267,69 @@ def test_commands_of_a_chat(fucina, tmp_path):
     assert json.loads((tmp_path/'b.json').read_text())[:2] == [dict(role='system', content='Be brief.'),
                                                                dict(role='user', content='b\nc')]
     said = done.stderr.splitlines()
-    assert re.match(r'context \d+ of 4096, 2 messages', said[0]) and said[1] == 'context 0 of 4096, 0 messages'
-    assert said[2].startswith("/hlep is no command; did you mean 'help'?") and len(said) == 3
+    assert re.match(r'context \d+ of 4096 \(1 %\), 2 messages', said[0])
+    assert said[1] == 'context 0 of 4096 (0 %), 0 messages'
+    assert said[2].startswith("/hlep is no command; did you mean '/help'?") and 'begins with a blank' in said[3]
+    assert len(said) == 4
+
+
+def messages(tmp_path, name='now.json'): return [m['content'] for m in json.loads((tmp_path/name).read_text())]
+
+
+def test_a_turn_is_taken_back_or_answered_again(fucina, tmp_path):
+    talk = lambda said, *lines: fucina('chat', '-m', 'x:' + said, input='\n'.join([*lines, '/save now.json', '']))
+    assert talk('One.|Two.|Three.', 'a', 'b', '/undo', 'c').returncode == 0
+    assert messages(tmp_path) == ['a', 'One.', 'c', 'Three.']
+    done = talk('One.|Two.|Three.', 'a', 'b', '/retry')
+    assert messages(tmp_path) == ['a', 'One.', 'b', 'Three.'] and 'drawn at temperature 0.7' in done.stderr
+    done = talk('One.', '/undo', '/retry', '/regen')
+    assert messages(tmp_path) == [] and done.stderr == 'nothing was asked yet\n' * 3
+
+
+def test_a_chat_is_saved_and_gone_on_with(fucina, tmp_path):
+    fucina('chat', '-m', 'x:One.', '--system', 'Be kind.', input='a\n/save here.json\n')
+    done = fucina('chat', '-m', 'x:Two.', input='/load here.json\nb\n/save now.json\n/save here.json\n')
+    assert (done.returncode, done.stdout) == (0, 'Two.\n')
+    assert messages(tmp_path) == messages(tmp_path, 'here.json') == ['Be kind.', 'a', 'One.', 'b', 'Two.']
+
+
+@pytest.mark.parametrize('text, said', [
+    ('', 'is no saved chat'), ('{"a"', 'is no saved chat'), ('3', 'it holds 3'), ('{"a": 1}', 'it holds'),
+    ('[]', 'there are no messages'), ('[3]', 'messages[0] is 3'), ('[{"role": "user"}]', 'messages[0] has no content'),
+    ('[{"role": "usr", "content": "a"}]', "has the role 'usr'"), ('[{"role": "user", "content": 3}]', 'not a text'),
+    ('[{"role": "user", "content": "a"}, {"role": "system", "content": "a"}]', 'messages[1] is of the system'),
+    ('[{"role": "user", "content": [{"type": "image_url"}]}]', "a part 'image_url'"), ('[' * 99999, 'is no saved chat'),
+    ('\xff', 'is no saved chat'), (None, 'No such file')])
+def test_a_saved_chat_that_is_broken_is_told_and_left_alone(fucina, tmp_path, text, said):
+    if text is not None: (tmp_path/'x.json').write_bytes(text.encode('latin1'))
+    done = fucina('chat', '-m', 'x', input='/load x.json\n')
+    assert (done.returncode, done.stdout) == (1, '') and said in done.stderr
+    assert 'x.json' in done.stderr.splitlines()[0]
+    if text:      # what is no chat is not written over
+        assert fucina('chat', '-m', 'x', input='a\n/save x.json\n').returncode == 1
+        assert (tmp_path/'x.json').read_bytes() == text.encode('latin1')
+
+
+def test_settings_of_a_chat(fucina):
+    done = fucina('chat', '-m', 'x:One.', input='/set\n/set max-new 2\na\n/set temp=0.5\n/set seed 3\n/set\n')
+    assert done.stdout == 'On\n' and re.findall(r'^(?:temp|seed|max-new) +(\S+)$', done.stderr, re.M) == [
+        '512', '0.0', 'None', '2', '0.5', '3']
+    for line, said in (('tmep 1', "did you mean 'temp'"), ('temp', '/set temp 1'), ('top-p 3', 'not in the range'),
+                       ('temp hot', "'hot' is not a valid float")):
+        done = fucina('chat', '-m', 'x', input=f'/set {line}\n')
+        assert done.returncode == 1 and said in done.stderr and 'Traceback' not in done.stderr
+
+
+def test_another_model_keeps_what_was_said_and_set(fucina, tmp_path):
+    fucina('chat', '-m', 'x:One.', input='a\n/system Be kind.\n/set max-new 3\n/model x:Two.\nb\n/save now.json\n')
+    assert messages(tmp_path) == ['Be kind.', 'a', 'One.', 'b', 'Two']
+
+
+def test_texts_of_many_lines(fucina, tmp_path):
+    fucina('chat', '-m', 'x:One.', input='"""\n/a\n\nb\n"""\n"""c"""\nd\\\n\\\ne\n /f\n"""g\n/save now.json\n')
+    assert not (tmp_path/'now.json').exists()      # the quotes before it never ended
+    fucina('chat', '-m', 'x:One.', input='"""\n/a\n\nb\n"""\n"""c"""\nd\\\n\\\ne\n /f\n/save now.json\n')
+    assert messages(tmp_path)[::2] == ['/a\n\nb', 'c', 'd\n\ne', ' /f']
 
 
 def test_a_chat_that_cannot_go_on_ends_with_one(fucina):
@@ -245,38 +341,39 @@ def test_a_chat_that_cannot_go_on_ends_with_one(fucina):
 @pytest.mark.slow
 def test_a_chat_in_a_terminal(terminal, tmp_path):
     t = terminal('chat', '-m', 'small:One.|Two.|Three, at length, so that little room is left for all that comes next.')
-    assert 'Ctrl-C stops an answer' in t.until('> ')
+    assert 'Ctrl-C stops an answer' in t.until(ASKED)
     t.say('a\n')
     shown = t.until('context')
     assert 'One.' in shown and 'loaded in 0.25 s' in shown and '\x1b[2m' in shown      # dim
-    t.until('> ')
+    t.until(ASKED)
     t.say('\x1b[A\n')      # the line before, by its key
     assert 'Two.' in t.until('context') and 'kept from before' in t.text
-    t.until('> ')
+    t.until(ASKED)
     t.say('/nothing\n')
-    assert 'is no command' in t.until('> ')
+    assert 'is no command' in t.until(ASKED)
     t.say('\x03')
-    assert 'Ctrl-D or /exit leaves' in t.until('> ', press='\x03')
+    assert 'Ctrl-D or /exit leaves' in t.until(ASKED, press='\x03')
     t.say('and now?\n')
     assert 'nearly full; /clear' in t.until('begins anew')
-    t.until('> ')
+    t.until(ASKED)
     t.say('x' * 150 + '\n')
-    assert 'this model sees 200' in t.until('> ')      # told, and the chat goes on
+    assert 'this model sees 200' in t.until(ASKED)      # told, and the chat goes on
     t.say('\x04')
-    assert t.end() == 0 and (tmp_path/'state/fucinalib/history').read_text().splitlines()[0].startswith(('a', '_Hi'))
+    kept = tmp_path/'state/fucinalib/history'
+    assert t.end() == 0 and '\n+a\n' in kept.read_text() and kept.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.slow
 def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(terminal):
     t = terminal('chat', '-m', 'slow:' + 'word ' * 300 + '|Yes.')
-    t.until('> ')
+    t.until(ASKED)
     t.say('a\n')
     t.until('word word')
     t.say('\x03')
-    assert 'context' in t.until('> ')
+    assert 'context' in t.until(ASKED)
     t.say('b\n')
     assert 'Yes.' in t.until('context')
-    t.until('> ')
+    t.until(ASKED)
     t.say('/exit\n')
     assert t.end() == 0
 
@@ -301,12 +398,14 @@ def test_flags_that_commands_share():
     from fucinalib.cli.app import fucina
     names = lambda c: {o for p in fucina.commands[c].params for o in p.opts}
     loading = set('--model -m --threads --quant --requant --cache'.split())
+    assert '-t' in names('run')
     shared = loading | set('--draft --propose --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
                            '--stop --system --think --tool'.split())
     assert loading <= names('bench')
     assert shared <= names('run') and shared <= names('chat')
-    assert names('run') - names('chat') == {'prompt', '--raw', '--json', '--stats'} and {'-p', '-n', '-r',
-                                                                                         '--json'} <= names('bench')
+    assert names('run') - names('chat') == {'words', '-p', '--prompt', '--raw', '--json', '--stats',
+                                              '--cpuprofile'}
+    assert {'-p', '-n', '-r', '--json'} <= names('bench')
 
 
 def test_models_that_are_here(fucina, tmp_path):
@@ -443,16 +542,21 @@ def test_tools_that_cannot_be_had(fucina, args, said, code):
 
 
 @pytest.mark.parametrize('text, value', [
-    ('6 * 7', '42'), ('(2 + 3) ** 2', '25'), ('2^10', '1024'), ('-7 // 2', '-4'), ('sqrt(16) + abs(-1)', '5.0'),
+    ('6 * 7', '42'), ('(2 + 3) ** 2', '25'), ('2^10', '1024'), ('-7 // 2', '-4'), ('sqrt(16) + abs(-1)', '5'),
     ('10 % 4', '2'), ('1/4', '0.25'), ('round(pi, 3)', '3.142'), ('max(1, 2, 3)', '3'), ('2**-1', '0.5'),
-    (' factorial(20)', '2432902008176640000')])
+    (' factorial(20)', '2432902008176640000'), ('0.1 + 0.2', '0.3'), ('1/3', '0.3333333333333333 (exactly 1/3)'),
+    ('1/3*3', '1'), ('sqrt(2)', '1.4142135623730951'), ('sqrt(9/4)', '1.5'), ('4**.5', '2.0'), ('-.05', '-0.05'),
+    ('123456789012345678901234567890 * 1.5', '185185183518518518351851851835'), ('round(2.675, 2)', '2.68'),
+    ('0.1000000000000000000000001', '0.1000000000000000000000001'), ('1e3', '1000'), ('7 % 2.5', '2'),
+    ('floor(7/2)', '3')])
 def test_a_calculator(text, value):
     from fucinalib.cli.tools import calculate
     assert calculate(text) == value
 
 
 @pytest.mark.parametrize('text', [
-    '', '1 +', '1/0', '9**9**9', '2**99999', 'factorial(10**9)', '10.0**999', 'x', '"a" * 9', '__import__("os")',
+    '', '1 +', '1/0', '9**9**9', '2**99999', 'factorial(10**9)', '10.0**9999', '1e999',
+    '1e-9999', '(1/3)**-9999', 'exp(999)', 'factorial(.5)', 'factorial(-1)', 'x', '"a" * 9', '__import__("os")',
     '(1).__class__', '[1] * 9', 'True', '1, 2', '(' * 999, 'sqrt(-1)', '(-8)**.5', 'open("x")', 'max()', 'lambda: 1',
     'round(1, ndigits=2)', '-' * 1900 + '1', '1' * 1999])
 def test_what_a_calculator_refuses(text):
@@ -547,3 +651,66 @@ def test_bench(fucina):
                     '(100 MB before loading)')
     assert 'memory' not in bench.first_line(found | dict(peak_bytes=None), 1)      # Windows does not tell
     assert 'more than the 4096' in fucina('bench', '--here', '-m', 'x', '-p', '5000').stderr
+
+
+# ---- another program's figures
+def figures(**more):
+    "Rows as llama-bench writes them."
+    row = dict(build_commit='8cf427ff', cpu_info='A Processor  ', backends='CPU', model_filename='/models/x.gguf',
+               model_size=100, n_threads=4, n_gpu_layers=99, n_depth=0, avg_ts=100., stddev_ts=10.)
+    return [row | dict(n_prompt=512, n_gen=0) | more, row | dict(n_prompt=0, n_gen=128, avg_ts=50.) | more,
+            row | dict(n_prompt=512, n_gen=128) | more]
+
+
+def as_csv(rows):
+    import csv
+    out = io.StringIO()
+    made = csv.DictWriter(out, rows[0])
+    made.writeheader()
+    made.writerows(rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize('write', [json.dumps, as_csv, lambda rows: '\n'.join(map(json.dumps, rows))])
+def test_figures_of_another_program(tmp_path, write):
+    from fucinalib.cli.against import read_figures, work_of
+    (tmp_path/'x').write_text(write(figures()))
+    found = read_figures(tmp_path/'x')
+    assert [(f.row, f.rates, f.rate) for f in found] == [
+        (('llama.cpp 8cf427ff', 'read 512'), [90, 110], 100), (('llama.cpp 8cf427ff', 'say 128'), [40, 60], 50)]
+    assert found[0][6:] == (4, 'x.gguf', 100, 'A Processor', '') and work_of(found) == (512, 128, 0)
+
+
+@pytest.mark.parametrize('text, said', [
+    ('', 'it is empty'), ('[]', 'no row of reading alone'), ('{"a": 1}', "there is no 'n_prompt'"),
+    ('[3]', 'no figures'), ('a,b\n1,2\n', "there is no 'n_prompt'"), ('{"n_prompt', 'no figures'),
+    ('[' * 99999, 'no figures'),
+    (json.dumps(figures(avg_ts=0)), 'a rate is no number'),
+    (json.dumps(figures(samples_ts=[1, float('nan')])), 'a rate is no number'),
+    (json.dumps(figures(n_threads='four')), 'no figures'), (None, 'No such file')])
+def test_figures_that_are_none(fucina, tmp_path, text, said):
+    if text is not None: (tmp_path/'x').write_text(text)
+    done = fucina('bench', '-m', 'x', '--against', 'x')
+    assert (done.returncode, done.stdout) == (1, '') and said in done.stderr and 'Traceback' not in done.stderr
+
+
+def test_a_table_beside_another_program(fucina, tmp_path, monkeypatch):
+    "The same work is measured; what differs is told, and what was not measured has no ratio."
+    from fucinalib.llm import hub
+    asked, side = [], dict(load_ms=1., first_token_ms=1., read=[150., 250., 200.], answer=[25.] * 3, peak_bytes=None,
+                           empty_bytes=None, kernels='pythran', threads=2, processor='A Processor')
+    monkeypatch.setattr(bench, 'child', lambda path, threads, *work: asked.append(work[:3]) or side)
+    monkeypatch.setattr(hub, 'find', lambda name: Path('here/x.gguf'))
+    monkeypatch.setattr(hub, 'size_of', lambda path: 100)
+    (tmp_path/'other').write_text(json.dumps([*figures(), *figures(n_depth=64)]))
+    shown = fucina('bench', '--against', 'other').stdout
+    assert asked.pop() == (512, 128, 0)
+    cells = [re.split('  +', line) for line in shown.splitlines()]
+    assert ['llama.cpp 8cf427ff', 'read 512', '100', '90.0 to 110', '200', '2.00'] in cells
+    assert ['llama.cpp 8cf427ff', 'say 128', '50.0', '40.0 to 60.0', '25.0', '0.50'] in cells
+    assert ['llama.cpp 8cf427ff', 'say 128 behind 64', '50.0', '40.0 to 60.0', '-', '-'] in cells
+    assert 'mind: threads there: 4; here: 2' in shown and 'they were not measured now' in shown
+    assert 'processor there' not in shown and 'model there' not in shown
+    (tmp_path/'mine').write_text(fucina('bench', '--json').stdout)
+    assert asked.pop() == (256, 64, 256) and fucina('bench', '--against', 'mine', '-n', '9').returncode == 0
+    assert asked.pop() == (256, 9, 256)

@@ -9,7 +9,8 @@ import fucinalib as fl
 import tiny_models
 from fucinalib.errors import FileError, FucinaError, IndexOutOfBounds, InvalidShape, OptionError, StateMismatch
 from fucinalib.llm.decoder import LayerCache, shares_by_hand, tensors_of
-from fucinalib.llm.families import FAMILIES, Keys, as_config, tensor_names, read_config, rope_of
+from fucinalib.llm.families import FAMILIES, Keys, read_config, rope_of
+from fucinalib.llm.names import as_config, tensor_names
 from fucinalib.llm.loading import fill
 
 LLAMA = dict(model_type='llama', vocab_size=32, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
@@ -121,6 +122,35 @@ REFUSED = {
 @pytest.mark.parametrize('message', REFUSED)
 def test_a_configuration_that_is_not_here_is_refused(message):
     with pytest.raises(OptionError, match=message): read_config(LLAMA | REFUSED[message])
+
+BASES = dict(
+    gemma4_text=dict(
+        num_hidden_layers=4, head_dim=8, global_head_dim=16, hidden_size_per_layer_input=4, sliding_window=8,
+        num_kv_shared_layers=2, use_double_wide_mlp=True, attention_k_eq_v=False, per_layer_config={},
+        layer_types=['sliding_attention', 'full_attention'] * 2, rope_parameters=dict(
+            sliding_attention=dict(rope_theta=1e4), full_attention=dict(rope_theta=1e6))),
+    lfm2=dict(layer_types=['conv', 'full_attention'], conv_L_cache=3, block_multiple_of=8, block_ffn_dim_multiplier=1.,
+              block_auto_adjust_ff_dim=True, full_attn_idxs=[1], conv_bias=False),
+    qwen3_next=dict(
+        linear_conv_kernel_dim=4, linear_key_head_dim=8, linear_value_head_dim=8, linear_num_key_heads=2,
+        linear_num_value_heads=4, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8,
+        shared_expert_intermediate_size=8, full_attention_interval=2, layer_types=None, norm_topk_prob=True),
+    deepseek_v3=dict(
+        kv_lora_rank=8, q_lora_rank=None, qk_rope_head_dim=4, qk_nope_head_dim=4, v_head_dim=4, n_routed_experts=4,
+        num_experts_per_tok=2, moe_intermediate_size=8, n_group=2, topk_group=1, n_shared_experts=1,
+        first_k_dense_replace=1, routed_scaling_factor=2.5))
+ODD = 'x', -1, 0, 1.5, 1e99, 3, True, None, [], [1], ['conv'], [None] * 4, {}, {'0': 3}, {'1': dict(head_dim='x')}
+
+@pytest.mark.parametrize('kind', BASES)
+def test_an_entry_of_another_kind_is_refused_in_words(kind):
+    base = LLAMA | dict(model_type=kind) | BASES[kind]
+    tensors_of(read_config(base))
+    for name in BASES[kind]:
+        for odd in ODD:
+            try: tensors_of(read_config(base | {name: odd}))
+            except FucinaError: pass
+        try: tensors_of(read_config({k: v for k, v in base.items() if k != name}))
+        except FucinaError: pass
 
 def test_what_is_known_to_change_nothing_may_be_there():
     c = read_config(LLAMA)

@@ -6,8 +6,10 @@ import fucinalib as fl
 from fucinalib.errors import FileError, OptionError, UnknownName
 from fucinalib.examples import answers, listed, run
 
+GPT2 = os.path.join(os.path.dirname(__file__), 'data', 'decoders', 'gpt2')
 SMALL = dict(      # name -> settings under which it runs in a moment
-    balance='--generations 3 --steps 60',
+    balance='--generations 3 --steps 60', flappy='--generations 1 --birds 4 --pipes 3',
+    gpt2=f'--model {GPT2} --n 3 --quant q8_0',
     hello='', dot='', tensors='', dataset='', plasma='--width 12 --height 7 --frames 2', xor='--steps 400',
     fizzbuzz='--epochs 8 --n 15', spiral='--epochs 60', iris='--epochs 60', digits='--n 300 --epochs 6',
     mnist='--n 20 --epochs 1 --size 8', fashion='--n 20 --epochs 1 --size 8',
@@ -30,6 +32,41 @@ def test_runs(name, capsys, monkeypatch):
 def test_the_pole_learns_to_stand():
     found = run('balance', '--generations', 8, '--carts', 4)
     assert found['before'] < 15 and found['after'] > 100 and len(found['curve']) == 8
+
+# ---- flappy
+def test_a_rule_flies_through_every_gap_and_chance_through_few(capsys):
+    assert run('flappy', '--player', 'rule') == dict(mean=40., least=40, through=100)
+    assert run('flappy', '--player', 'chance')['mean'] < 1
+
+def test_the_bird_learns_to_fly():
+    "As far as the rule, through gaps it never saw."
+    assert run('flappy', '--seed', 3)['mean'] > 39
+
+def test_where_a_bird_falls():
+    from fucinalib.examples.flappy import by_rule, fly, gaps
+    middles = gaps(0, 3, 4)
+    still = fly(lambda state: np.zeros(3, bool), middles)
+    assert still[0].tolist() == [0, 0, 0] and len(still[1]) < 25 and np.isnan(still[1][-1]).all()      # the ground
+    assert fly(lambda state: np.ones(3, bool), middles)[0].tolist() == [0, 0, 0]      # out of the sky
+    assert fly(by_rule, np.array([[.5, .5], [.5, -9.]]))[0].tolist() == [2, 1]
+
+def test_a_language_model_plays(monkeypatch):
+    "Asked once for each place of the gap; what it leans to on the whole is taken off."
+    from speaker import Speaker
+    from fucinalib.examples.flappy import by_words, fly, gaps, leanings
+    middles = gaps(0, 3, 4)
+    assert len(leanings(Speaker())) == 3 and fly(by_words(Speaker()), middles)[0].tolist() == [0, 0, 0]
+    monkeypatch.setattr('fucinalib.examples.flappy.leanings', lambda model: np.array([-1., -2., -3.]))
+    assert fly(by_words(None), middles)[0].tolist() == [4, 4, 4]
+    assert fly(by_words(None, fair=False), middles)[0].tolist() == [0, 0, 0]
+
+def test_nobody_flies():
+    with pytest.raises(OptionError, match='nobody flies'): run('flappy', '--birds', 0)
+
+def test_gpt2_goes_on(capsys):
+    assert run('gpt2', '--model', GPT2, '--n', 4)['ids'] == [
+        step.id for step in fl.llm.generate(fl.llm.load(GPT2), [1, 2, 3], max_new=4)]
+    with pytest.raises(OptionError, match='0 tokens are none'): run('gpt2', '--n', 0)
 
 def test_every_example_is_tried_and_told():
     assert SMALL.keys() == listed().keys()

@@ -8,7 +8,8 @@ from fucinalib import Experts, IndexOutOfBounds, Tensor, moe_ffn, param, route_p
 from fucinalib.errors import FileError, GradError, InvalidShape, OptionError, StateMismatch
 from fucinalib.files import write_gguf
 from fucinalib.llm.decoder import Model, tensors_of
-from fucinalib.llm.families import read_config, tensor_names
+from fucinalib.llm.families import read_config
+from fucinalib.llm.names import tensor_names
 from fucinalib.llm.gathered import as_mxfp4
 from fucinalib.llm.store import ExpertStore, Place, StreamedWeight, stream_experts
 from fucinalib.ops.blocks import BlockTensor
@@ -486,7 +487,7 @@ def test_a_convolution_remembers_a_few_rows_and_can_go_back():
     assert model.attention(ids, 1).shape == (2, 50, 50)
 
 def test_the_metadata_of_lfm2_says_its_layers():
-    from fucinalib.llm.families import as_config
+    from fucinalib.llm.names import as_config
     said = {'embedding_length': 32, 'block_count': 3, 'context_length': 64, 'feed_forward_length': 64, 'vocab_size': 64,
             'attention.head_count': 2, 'attention.head_count_kv': np.array([0, 1, 0]), 'attention.key_length': 16,
             'shortconv.l_cache': 3, 'attention.layer_norm_rms_epsilon': 1e-5, 'rope.freq_base': 1e6}
@@ -611,6 +612,6 @@ def test_the_gate_of_a_shared_expert_is_a_row_in_any_shape():
         assert [get(n).tolist() for n in names] == [[0., 1., 2., 3.]]
 
 def test_files_that_are_not_read_are_named():
-    from fucinalib.llm.families import as_config
+    from fucinalib.llm.names import as_config
     with pytest.raises(OptionError, match='qwen35 in a GGUF[\\s\\S]*safetensors'):
         as_config({'general.architecture': 'qwen35'}, lambda name: None)

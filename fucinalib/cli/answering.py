@@ -1,23 +1,22 @@
-"""`fucina run` and `fucina chat`."""
-import json, os, signal, sys, time
+"""`fucina run`, and the options that it shares with other commands."""
+import json, marshal, sys, time
 from contextlib import contextmanager
-from pathlib import Path
 import click
-from ..errors import FileError, FucinaError, OptionError, fault
+from ..errors import OptionError, fault
+from ..whole import replacing
 from . import say
 from .group import fucina
 
-__all__ = ['run', 'chat', 'open_model']
-
-NEARLY = .85      # of the context: from here on the chat says how much is left
+__all__ = ['run', 'open_model', 'options', 'sampling', 'loading', 'drafting', 'boxed', 'speed_line', 'MODEL', 'DRAFT',
+           'ANSWER']
 
 MODEL = [
     click.option('-m', '--model', default='', metavar='MODEL',
                  help='A folder or .gguf file, a name of `fucina models`, '
                  'or org/name of huggingface.co. Without it: SmolLM2-135M-Instruct.'),
-    click.option('--threads', type=click.IntRange(1), help='Threads; all cores without it.'),
-    click.option('--quant', metavar='KIND', help='Round weights of floats to blocks: q8_0, q5_1, q5_0, q4_1 or q4_0, '
-                 'or q6_k, q5_k, q4_k, which are searched for and take long.'),
+    click.option('-t', '--threads', type=click.IntRange(1), help='Threads; all cores without it.'),
+    click.option('--quant', metavar='KIND', help='Round weights of floats: to int8 or int4, to blocks of q8_0, q5_1, '
+                 'q5_0, q4_1 or q4_0, or of q6_k, q5_k, q4_k, which are searched for and take long.'),
     click.option('--requant', is_flag=True, help='With --quant: weights that are in other blocks, too.'),
     click.option('--cache/--no-cache', default=True, help='Keep repacked weights for the next time, or do not.')]
 DRAFT = [
@@ -100,19 +99,22 @@ def question(words):
 
 
 @fucina.command()
-@click.argument('prompt', nargs=-1)
+@click.argument('words', nargs=-1, metavar='[PROMPT]...')
+@click.option('-p', '--prompt', help='The question, too; words behind it follow in the same line.')
 @options(MODEL, DRAFT, ANSWER)
 @click.option('--raw', is_flag=True, help='Go on with the text, without the chat template.')
 @click.option('--json', 'as_json', is_flag=True, help='One JSON object at the end: content, finish, counts and times.')
+@click.option('--cpuprofile', metavar='FILE', help="Write where the processor's time went: python -m pstats FILE")
 @click.option('--stats/--no-stats', default=None, help='The line of speeds on stderr; without this: in a terminal.')
-def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, think, tools, **given):
+def run(words, prompt, model, threads, draft, raw, as_json, cpuprofile, stats, max_new, system, think, tools, **given):
     """Answer one question.
 
     PROMPT is the question; - in it stands for what comes through stdin, and so does no PROMPT at all.
     """
-    text, box = question(prompt), boxed(tools)
+    text, box = question(([prompt] if prompt is not None else []) + [*words]), boxed(tools)
     if raw and box: raise click.UsageError('--tool needs the chat template that --raw leaves out.')
     if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
+    if cpuprofile: click.get_current_context().with_resource(profiled(cpuprofile))
     loaded, seconds = open_model(model, threads, **loading(given))
     options = sampling(given) | drafting(draft, given)
     talk = continued(loaded, text, max_new, options) if raw else answered(loaded, text, max_new, system, think, box,
@@ -125,10 +127,22 @@ def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, thi
     finally:
         if said and not as_json and not said[-1].endswith('\n'): say.write('\n')
     turn = talk.turn
-    if as_json: click.echo(json.dumps(as_record(''.join(said), turn, seconds, loaded), ensure_ascii=False))
+    if as_json:
+        called = dict(tool_calls=box.calls) if box else {}
+        click.echo(json.dumps(as_record(''.join(said), turn, seconds, loaded) | called, ensure_ascii=False))
     elif turn.finish == 'length' and say.listening():
         say.note(f'stopped after {turn.answer} tokens; -n lets it say more')
     if say.listening() and not as_json if stats is None else stats: say.note(speed_line(turn, seconds))
+
+
+@contextmanager
+def profiled(path):
+    "Write to a file in which functions the time was until the command ends."
+    from cProfile import Profile
+    with replacing(path) as write:
+        with Profile() as found: yield
+        found.create_stats()
+        write(marshal.dumps(found.stats))
 
 
 class Talk:
@@ -174,180 +188,3 @@ def as_record(text, turn, seconds, model):
                 prompt_tokens=turn.prompt, answer_tokens=turn.answer, load_ms=round(1e3 * seconds, 1),
                 prompt_ms=round(1e3 * turn.first, 1), answer_ms=round(1e3 * turn.rest, 1),
                 prompt_tokens_per_second=rate(turn.read_rate), answer_tokens_per_second=rate(turn.answer_rate))
-
-
-# ---- chat
-def history_file():
-    "Where the lines of earlier chats are, None if there is no place."
-    base = os.environ.get('XDG_STATE_HOME') or os.path.expanduser('~/.local/state')
-    return None if base.startswith('~') else Path(base)/'fucinalib'/'history'
-
-
-@contextmanager
-def line_editing():
-    "Arrow keys and earlier lines at the prompt, where Python can."
-    try: import readline
-    except ImportError:
-        yield
-        return
-    file = history_file()
-    try:
-        if file and file.exists(): readline.read_history_file(file)
-    except OSError: pass
-    readline.set_history_length(1000)
-    try: yield
-    finally:
-        try:
-            if file:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                readline.write_history_file(file)
-        except OSError: pass      # a chat is no worse without it
-
-
-class Stopper:
-    "Ctrl-C while the model speaks: the first ends the answer after this token, the second at once."
-    def __enter__(self):
-        self.asked = False
-        try: self.before = signal.signal(signal.SIGINT, self.press)
-        except ValueError: self.before = None      # not in the main thread
-        return self
-
-    def press(self, *_):
-        if self.asked: raise KeyboardInterrupt
-        self.asked = True
-
-    def __exit__(self, *_):
-        if self.before is not None: signal.signal(signal.SIGINT, self.before)
-
-
-class Session:
-    "A chat in a terminal or a pipe."
-    def __init__(self, name, threads, how, box, make):
-        self.make, self.name, self.threads, self.how, self.box = make, name, threads, how, box
-        self.seen = say.in_terminal(sys.stdin) and say.in_terminal(sys.stdout)
-        self.open(name)
-
-    def open(self, name):
-        model, self.seconds = open_model(name, self.threads, **self.how)
-        old = getattr(self, 'chat', None)
-        chat = self.make(model)
-        if old is not None: chat.messages, chat.system = old.messages, old.system
-        self.chat, self.name = chat, name
-
-    def lines(self):
-        "What is said, a line at a time; a backslash at its end goes on in the next."
-        while (line := self.line('> ')) is not None:
-            while line.endswith('\\') and (more := self.line('. ')) is not None: line = line[:-1] + '\n' + more
-            yield line
-
-    def line(self, prompt):
-        if not self.seen:
-            line = sys.stdin.readline()
-            return line.rstrip('\r\n') if line else None
-        while True:
-            try: return input(prompt)
-            except EOFError:
-                say.write('\n')
-                return None
-            except KeyboardInterrupt: say.note('\nCtrl-D or /exit leaves')
-
-    def talk(self):
-        for line in self.lines():
-            if not line.strip():
-                if not self.seen: return
-                continue
-            if line.startswith('/'):
-                if self.command(*line[1:].split(None, 1)) == 'exit': return
-            else: self.turn(line)
-
-    def turn(self, line):
-        try:
-            with Stopper() as stop:
-                for piece in self.box.stream(self.chat, line) if self.box else self.chat.stream(line):
-                    say.write(piece)
-                    if stop.asked: break
-        except KeyboardInterrupt:
-            if not self.seen: raise
-        except FucinaError as e:
-            if not self.seen: raise
-            return say.problem(e)
-        say.write('\n')
-        if not self.seen and stop.asked: raise KeyboardInterrupt
-        if self.seen: self.after()
-
-    def after(self):
-        "The line below an answer in a terminal."
-        chat = self.chat
-        if chat.last: say.note(speed_line(chat.last, self.seconds) + ' · ' + self.meter())
-        self.seconds = None
-        if chat.used > NEARLY * chat.capacity: say.note('the conversation is nearly full; /clear begins anew')
-
-    def meter(self): return f'context {self.chat.used} of {self.chat.capacity}'
-
-    def command(self, word='', text=''):
-        do = getattr(self, f'do_{word}', None)
-        if do is None:
-            from ..errors import did_you_mean
-            return say.note(f'/{word} is no command; ' + did_you_mean(word, COMMANDS, 'commands'))
-        try: return do(text.strip())
-        except FucinaError as e:
-            if not self.seen: raise
-            say.problem(e)
-
-    def do_help(self, _):
-        for name, what in COMMANDS.items(): say.note(f'/{name:<14} {what}')
-
-    def do_exit(self, _): return 'exit'
-    do_quit = do_bye = do_exit
-
-    def do_clear(self, _):
-        self.chat.clear()
-        if self.seen: say.note('forgotten')
-
-    def do_context(self, _): say.note(self.meter() + f', {len(self.chat.messages)} messages')
-
-    def do_system(self, text):
-        if not text:
-            return say.note(f'system: {self.chat.system!r}' if self.chat.system is not None else
-                            "system: what the model's template says")
-        self.chat.system = '' if text in ('""', "''") else text
-
-    def do_think(self, text): self.chat.think = text.lower() not in ('off', 'no', '0')
-
-    def do_model(self, name):
-        if not name: return say.note(f'model: {self.name or "the default"}')
-        self.open(name)
-
-    def do_save(self, name):
-        "Write the conversation: as JSON, or as text if the name does not end in .json."
-        if not name: return say.note('/save FILE')
-        messages = self.chat._with_system(self.chat.messages)
-        text = (json.dumps(messages, ensure_ascii=False, indent=1) if name.endswith('.json') else
-                '\n\n'.join(f'{m["role"]}: {m["content"]}' for m in messages)) + '\n'
-        try: Path(name).expanduser().write_text(text, encoding='utf-8')
-        except OSError as e: raise fault(FileError, f'{name} cannot be written: {e.strerror}', 'another name') from e
-        if self.seen: say.note(f'saved {len(messages)} messages')
-
-
-COMMANDS = dict(help='these commands', system='who the model is to be', model='another model, the same conversation',
-                think='let it think aloud (on, off)', save='write the conversation to a file (.json or text)',
-                clear='forget what was said', context='how full the context is', exit='leave, like Ctrl-D')
-
-
-@fucina.command()
-@options(MODEL, DRAFT, ANSWER)
-def chat(model, threads, draft, max_new, system, think, tools, **given):
-    """Talk with a model, a line at a time.
-
-    An empty line or the end of the input ends a chat that comes through a pipe. /help names the commands.
-    """
-    from ..llm.chat import Chat
-    options, box = sampling(given) | drafting(draft, given), boxed(tools)
-    session = Session(model, threads, loading(given), box, lambda m: Chat(
-        m, system, think, tools=box and box.schemas, max_new=max_new, **options))
-    if session.seen: say.note('Ctrl-C stops an answer, Ctrl-D leaves, /help names the commands')
-    with line_editing() if session.seen else _nothing(): session.talk()
-
-
-@contextmanager
-def _nothing(): yield

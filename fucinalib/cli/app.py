@@ -2,7 +2,7 @@
 import sys
 import click
 from ..errors import FucinaError
-from . import answering, bench, models, say, serving      # noqa: F401  their commands join the group
+from . import answering, bench, chatting, models, say, serving      # noqa: F401  their commands join the group
 from .group import ReaderLeft, fucina
 
 __all__ = ['run_and_exit']

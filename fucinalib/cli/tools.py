@@ -3,6 +3,7 @@
 A call stands in what the model says, in the way of its template. It is run here, its result goes back as a message,
 and the model goes on, for a few rounds at most. What is computed and read is bounded, whatever the model asks for."""
 import ast, json, math, operator, os
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -31,45 +32,82 @@ class Tool(NamedTuple):
 def refuse(what, help): return fault(OptionError, what, help)
 
 
-# ---- a calculator
+# ---- a calculator: fractions, so that 0.1 + 0.2 is 0.3; floats only where a value has no exact form
 SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
          ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.USub: operator.neg, ast.UAdd: operator.pos}
-NAMED = {n: getattr(math, n) for n in 'sqrt exp log log2 log10 sin cos tan floor ceil factorial'.split()} | dict(
-    abs=abs, round=round, min=min, max=max)
-LARGE = 1 << 4096     # no number is further from 0
+NAMED = {n: getattr(math, n) for n in 'exp log log2 log10 sin cos tan floor ceil'.split()} | dict(
+    abs=abs, round=lambda x, digits=0: round(x, int(digits)), min=min, max=max, sqrt=lambda x: root(x),
+    factorial=lambda n: factorial(n))
+BITS = 4096           # no number has more, above or below its line
+DIGITS = 50           # behind the point at most
 
 
 def calculate(text):
     "The value of an expression of numbers, signs and a few functions."
-    try: return str(value_of(ast.parse(text[:LONG].strip().replace('^', '**'), mode='eval').body))
+    text = text[:LONG].strip().replace('^', '**')
+    try: return written(value_of(ast.parse(text, mode='eval').body, text))
     except (SyntaxError, ArithmeticError, ValueError, TypeError, RecursionError, MemoryError) as e:
         raise refuse(f'{text} cannot be computed: {e}', 'an expression like (2 + 3) * sqrt(2)') from None
 
 
-def value_of(node):
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float): return checked(node.value)
+def value_of(node, text):
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return checked(as_written(ast.get_source_segment(text, node), node.value))
     if isinstance(node, ast.Name) and node.id in ('pi', 'e'): return getattr(math, node.id)
-    if isinstance(node, ast.UnaryOp) and type(node.op) in SIGNS: return SIGNS[type(node.op)](value_of(node.operand))
+    if isinstance(node, ast.UnaryOp) and type(node.op) in SIGNS:
+        return SIGNS[type(node.op)](value_of(node.operand, text))
     if isinstance(node, ast.BinOp):
-        a, b = value_of(node.left), value_of(node.right)
+        a, b = value_of(node.left, text), value_of(node.right, text)
         if isinstance(node.op, ast.Pow): return power(a, b)
         if type(node.op) in SIGNS: return checked(SIGNS[type(node.op)](a, b))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMED and not node.keywords:
-        given = [value_of(a) for a in node.args]
-        if node.func.id == 'factorial' and given and given[0] > 400: raise ValueError('it is too large')
-        return checked(NAMED[node.func.id](*given))
+        return checked(NAMED[node.func.id](*[value_of(a, text) for a in node.args]))
     raise ValueError(f'{ast.unparse(node)} is no number')
 
 
+def as_written(digits, value):
+    "A number with all digits that were written; those of a float beyond its range are too many."
+    if isinstance(value, int): return Fraction(value)
+    if math.isinf(value) or 'e-' in digits.lower() and len(digits.lower().partition('e-')[2]) > 3:
+        raise ValueError('it is too large, or too close to 0')
+    return Fraction(digits)
+
+
 def power(a, b):
-    if isinstance(a, int) and isinstance(b, int) and b > 0 and abs(a) > 1 and b * math.log2(abs(a)) > 4096:
+    if isinstance(b, float) or b.denominator > 1: return checked(float(a) ** float(b))
+    if isinstance(a, Fraction) and abs(b) * max(abs(a.numerator), a.denominator).bit_length() > 2 * BITS:
         raise ValueError('it is too large')
-    return checked(a ** b)
+    return checked(a ** int(b))
+
+
+def root(x):
+    "The square root; exact where it is a fraction."
+    if isinstance(x, Fraction) and x >= 0:
+        above, below = math.isqrt(x.numerator), math.isqrt(x.denominator)
+        if above**2 == x.numerator and below**2 == x.denominator: return Fraction(above, below)
+    return math.sqrt(x)
+
+
+def factorial(n):
+    if isinstance(n, float) or n.denominator > 1 or not 0 <= n <= 400: raise ValueError('it is none of 0 to 400')
+    return math.factorial(int(n))
 
 
 def checked(x):
-    if isinstance(x, complex) or isinstance(x, int) and abs(x) > LARGE: raise ValueError('too large, or no number')
+    if isinstance(x, int): x = Fraction(x)
+    if isinstance(x, complex) or isinstance(x, float) and not math.isfinite(x): raise ValueError('it is no number')
+    if isinstance(x, Fraction) and max(abs(x.numerator), x.denominator).bit_length() > BITS:
+        raise ValueError('it is too large')
     return x
+
+
+def written(x):
+    "A number with all its digits; a fraction that has no end of digits with those of a float, and as it is."
+    if isinstance(x, float): return repr(x)
+    digits = next((n for n in range(DIGITS) if 10**n % x.denominator == 0), None)
+    if digits is None: return f'{float(x)!r} (exactly {x})'
+    sign, whole = '-' * (x < 0), str(abs(x.numerator) * 10**digits // x.denominator).rjust(digits + 1, '0')
+    return sign + (f'{whole[:-digits]}.{whole[-digits:]}' if digits else whole)
 
 
 # ---- files of the folder
@@ -126,7 +164,7 @@ class Toolbox:
     def __init__(self, names):
         unknown = next((n for n in names if n not in TOOLS), None)
         if unknown is not None: raise refuse(f'there is no tool {unknown!r}', did_you_mean(unknown, TOOLS, 'tools'))
-        self.tools = {n: TOOLS[n] for n in names}
+        self.tools, self.calls = {n: TOOLS[n] for n in names}, []
 
     schemas = property(lambda self: [t.schema(n) for n, t in self.tools.items()])
 
@@ -168,6 +206,7 @@ class Toolbox:
         text = str(given.get(tool.takes, next(iter(given.values()), '')))      # the only one, whatever it is called
         try: found = tool.run(text)[:LONG]
         except FucinaError as e: found = str(e)
+        self.calls.append(dict(name=name, arguments={tool.takes: text}, result=found))
         say.note(f'{name}({text}): {found.splitlines()[0][:100] if found else ""}')
         return found
 

@@ -167,8 +167,12 @@ class Metadata(Mapping):
     def __repr__(self): return f'Metadata of {self.name!r}: {len(self)} keys'
     def get(self, key, default=None): return self[key] if key in self else default
     kinds = property(lambda self: {k: v.kind for k, v in self.stored.items()}, doc='Key -> its type.')
+    def forget(self):
+        "Let go of what was unpacked; it is unpacked again when asked for."
+        self._read.clear()
 
     def __getitem__(self, key):
+        if not isinstance(key, str): raise limits.no_key('key', key, self.stored)
         if key not in self._read: self._read[key] = self._unpack(key)
         return self._read[key]
 
@@ -280,7 +284,7 @@ class ModelFile(Mapping):
 
     def info(self, name):
         "Shape, kind, place and bytes of a tensor."
-        if name in self.tensors: return self.tensors[name]
+        if isinstance(name, str) and name in self.tensors: return self.tensors[name]
         raise limits.no_key('tensor', name, self.tensors)
 
     def raw(self, name):

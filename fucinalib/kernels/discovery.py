@@ -39,7 +39,14 @@ def load(name):
         _loaded[name] = dict(offered()[name]().kernels())
         threads.forget_runtimes()
         threads.warn_of_spinning()
+        if name == SHIPPED: follow_choices(_loaded[name])
     return _loaded[name]
+
+
+def follow_choices(kernels):
+    "What was measured on this machine decides from now on which calls are worth a kernel."
+    from .choices import follow     # knows the table of kernels, which knows this file
+    if kernels: follow(kernels)
 
 
 def try_load(name):

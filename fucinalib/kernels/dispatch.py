@@ -47,6 +47,7 @@ def lines_of(f):
 
 
 table = Names('a kernel', lambda k: k.twin)      # name -> Kernel
+_own = {}           # kernel -> its floor in the source, while it has a measured one
 F32 = np.dtype('f4')
 stats = Counter()   # name -> compiled runs; (name, 'twin') -> runs above the floor that NumPy did
 NO_SIGNATURE = 'Invalid call to pythranized function'       # how a TypeError of Pythran's begins that is no fault
@@ -209,6 +210,20 @@ class Kernel:
         if kind not in self.forms: return None
         run = table[f'{self.name}_{kind}'].run
         return lambda a, b: run(a.reshape(big), b.reshape(small)).reshape(a.shape)
+
+
+def set_floors(measured):
+    "Name -> floor; None gives back the one in the source."
+    for name, floor in measured.items():
+        k = table[name]
+        own = _own.pop(k, k.floor)
+        if floor is not None: _own[k] = own
+        k.floor = own if floor is None else floor
+
+
+def moved_floors():
+    "Name -> (floor in the source, measured floor), where they differ."
+    return {k.name: (own, k.floor) for k, own in _own.items() if own != k.floor}
 
 
 def signature(args):

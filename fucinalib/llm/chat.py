@@ -149,6 +149,34 @@ class Chat:
         self.messages, self.said, self.text, self.last = [], [], '', None
         self.context = Context(self.model)
 
+    def restore(self,
+                messages,   # of OpenAI; a first one of the system is the new system text
+               ):
+        "Go on from a conversation; the cache keeps what it begins with."
+        from .generation import common
+        messages = roles_of(messages)
+        if messages and messages[0]['role'] == 'system': self.system, messages = messages[0]['content'], messages[1:]
+        self.messages, self.said, self.text, self.last = messages, [], '', None
+        if not self.context.cut(common(self.context.ids, self._ids())): self.context.clear()
+
+    def undo(self):
+        "Take the last question back, with all that followed; the question, or None if there is none."
+        at = max((i for i, m in enumerate(self.messages) if m['role'] == 'user'), default=None)
+        if at is None: return None
+        asked, _ = self.messages[at]['content'], self.restore(self.messages[:at])
+        return asked
+
+    def whole(self):
+        "The messages, the system text in front if there is one: what `restore` takes."
+        return self._with_system(self.messages)
+
+    def count(self):
+        "Tokens of the conversation, read or not."
+        return len(self._ids())
+
+    def _ids(self):
+        return encode_marked(self.tok, *self.render(self.messages, answer=False)) if self.messages else []
+
     @property
     def capacity(self):
         "Tokens that the model can see."
@@ -217,7 +245,7 @@ class Chat:
         room = self.capacity - len(ids)
         if room < 1:
             raise fault(ContextFull, f'the conversation has {len(ids)} tokens, and this model sees {self.capacity}',
-                        'begin anew: /clear, or chat.clear()')
+                        'take the last turn back, chat.undo() or /undo, or begin anew: chat.clear() or /clear')
         options = {**self.options, **options}
         most = min(options.pop('max_new', None) or self.max_new or room, room)
         options['stop'] = [*_listed(options.get('stop', ())), *self.ends]

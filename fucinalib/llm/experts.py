@@ -9,6 +9,7 @@ __all__ = ['bytes_of_word', 'routes_of', 'as_table', 'balance_loss']
 # %% ../../nbs/46_experts.ipynb #9087c966
 import numpy as np
 from ..errors import OptionError, fault, named
+from .beside import mixture_of
 from .decoder import Model, check_ids, is_far
 from .unfit import check_model
 from ..misuse import no_tensor
@@ -32,9 +33,11 @@ def _weights_in(module):
 def bytes_of_word(model:Model,  # a decoder
                  )->dict:       # 'held': of all weights; 'read': of those that one word goes through
     "How much memory the weights take, and how much of it is read for a word."
-    held, table = _bytes_of(_weights_in(model)), 0 if model.config.tied else _bytes_of([model.embed])
-    left = table - table // model.config.vocab      # of the table of words one row is read
-    for f in [b.feed for b in model.blocks if hasattr(b.feed, 'router')]:
+    held, tables = _bytes_of(_weights_in(model)), [] if model.config.tied else [model.embed]
+    if model.rows is not None: tables.append(model.rows.table)
+    sizes = map(_bytes_of, zip(tables))      # of each one row is read
+    left = sum(n - n // model.config.vocab for n in sizes)
+    for f in filter(None, map(mixture_of, model.blocks)):
         many = _bytes_of([f.gate, f.up, f.down])
         left += many - many * f.chosen // f.up.shape[0]
     return dict(held=held, read=held - left)
@@ -50,7 +53,7 @@ def routes_of(model:Model,  # a decoder
     if a.ndim > 1: raise fault(OptionError, 'looks at one text', help='a row of ids')
     far, found = is_far(model.config, len(a)), []
     for i, (block, x) in enumerate(zip(model.blocks, model.hidden(a))):
-        if not hasattr(block.feed, 'router'): found.append(None); continue
+        if mixture_of(block) is None: found.append(None); continue
         y = x if block.norm1 is None else block.norm1(x)
         look = block.attention(y, model.turn(model.config.ropes[i], 0, len(a), far))
         y = x if block.parallel else x + block.added(look, block.after1)

@@ -1,5 +1,5 @@
 """Tensors of a safetensors file as a decoder has them where the file cuts them otherwise: experts one by one, gates
-and ups of GPT-OSS row by row in turn, its blocks of 4 bits without their scales.
+and ups of all experts in one, those of GPT-OSS row by row in turn, its blocks of 4 bits without their scales.
 
 Each is made when it is asked for. A decoder finds it under the name of one expert, without the number."""
 import re
@@ -11,7 +11,8 @@ __all__ = ['gathered', 'as_mxfp4']
 
 ONE = re.compile(r'(.*\.experts)\.(\d+)\.(.*)')
 TURNS = re.compile(r'(.*\.experts)\.(gate_up|down)_proj(_bias|_blocks|_scales|)')
-BARE = 'e_score_correction_bias', 'A_log', 'dt_bias', '.sinks'      # names that do not end in .weight
+# names that do not end in .weight
+BARE = 'e_score_correction_bias', 'A_log', 'dt_bias', '.sinks', 'layer_scalar', 'router.scale', 'per_expert_scale'
 SHARE = 'shared_expert_gate.weight', 'ffn_gate_inp_shexp.weight'      # a row, in files also a matrix of one
 TAGS = 'expert out in'
 
@@ -28,7 +29,8 @@ def gathered(names,  # name without prefix -> name in the file
         elif plain.endswith(('conv.conv.weight', 'conv1d.weight')): made[plain] = lambda n=name: as_taps(get(n))
         elif c and c.deltas and plain.endswith(PARTS): made |= in_parts(plain, name, get, c)
         elif plain.endswith(BARE): made[f'{plain}.weight'] = lambda n=name: get(n)
-        elif turn := TURNS.fullmatch(plain): made |= in_turns(turn, name, names, get)
+        elif turn := TURNS.fullmatch(plain):
+            made |= (in_turns if c and c.family == 'gptoss' else in_halves)(turn, name, names, get)
         else: made[plain] = lambda n=name: get(n)
     for plain, found in many.items():
         each = [found[i] for i in sorted(found)]
@@ -75,6 +77,20 @@ def in_parts(plain, name, get, c):
     elif part == PARTS[2]: own = {'in_proj_b': 'b', 'in_proj_a': 'a'}
     else: own = {'in_proj_qkv': 'qkv', 'in_proj_z': 'z'}
     return {f'{base}{n}.weight': lambda names=names: rows(*names) for n, names in own.items()}
+
+
+# ---- all experts in one
+
+def in_halves(turn, name, names, get):
+    "Name -> maker of what stands in one tensor: gates, and below them ups."
+    base, part, _ = turn.groups()
+    if part == 'down': return {f'{base}.down_proj.weight': lambda: get(name)}
+    def half(i):
+        t, a = get(name), get(name).blocks if isinstance(get(name), BlockTensor) else get(name).data
+        n = t.shape[1] // 2
+        a = np.ascontiguousarray(a[:, i * n:i * n + n])
+        return BlockTensor(a, t.dtype, t.tags) if isinstance(t, BlockTensor) else wrap(a, t.tags)
+    return {f'{base}.{n}_proj.weight': lambda i=i: half(i) for i, n in enumerate(('gate', 'up'))}
 
 
 # ---- GPT-OSS

@@ -11,25 +11,29 @@ from math import prod
 from typing import NamedTuple
 import numpy as np
 from ..checks import flag, look_at, one_of, whole
+from ..dtypes import as_dtype
 from ..errors import FileError, StateMismatch, fault, named
 from ..files import Safetensors
 from ..files.split import open_gguf
-from ..formats import formats
 from ..kernels.threads import get_num_threads
 from ..ops.blocks import BlockTensor
+from ..quant import OWN, int4_64, int8_row, own_blocks
 from ..tensor import wrap
 from .decoder import Model, tensors_of
-from .families import IGNORED, PREFIXES, SHIFTED, as_config, read_config, row_order, tensor_names
+from .families import read_config
 from .gathered import gathered
 from .hub import find
+from .names import IGNORED, PREFIXES, SHIFTED, as_config, row_order, tensor_names
 from .step import Looked
 from .templates import source_of
 
 __all__ = ['load', 'fill', 'QUANTS']
 
-QUANTS = 'q8_0 q4_0 q4_1 q5_0 q5_1 q4_k q5_k q6_k'.split()      # that a decoder's step repacks, and floats become
-# for rows that are not whole blocks of 256, as llama.cpp has it
-SHORT = dict(q4_k='q5_0', q5_k='q5_1', q6_k='q8_0')
+OURS = dict(int8=int8_row, int4=int4_64)      # chapter 43: no file has these
+# what a decoder's step repacks, and floats become
+QUANTS = ['q8_0', 'q4_0', 'q4_1', 'q5_0', 'q5_1', 'q4_k', 'q5_k', 'q6_k', *OURS]
+# for rows that are not whole blocks of 256, as llama.cpp has it, or of 64
+SHORT = dict(q4_k='q5_0', q5_k='q5_1', q6_k='q8_0', int4_64='int8_row')
 BUDGET = 2 << 30      # bytes
 
 
@@ -48,7 +52,7 @@ def load(path='',    # a folder with config.json and safetensors, one .gguf, or 
          ignore=(),  # entries of the configuration that may be there and change nothing
          activation='f32',  # in products with blocks: 'f32', x as it is, or 'q8', rounded to 8 bits
          widen=True, # weights of 16 bits become f32 once; False: for each product, in half the memory
-         quant=None, # blocks that weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ...
+         quant=None, # what weights of floats are rounded to, one of QUANTS: 'q8_0', 'q4_0', ..., 'int8', 'int4'
          requant=False,  # whether weights that are in other blocks are rounded to them, too
          budget=BUDGET,  # bytes of floats that are on the way at a time
          keep=True,  # whether the layout of a decoder's step is kept beside the caches, for the next time
@@ -57,7 +61,7 @@ def load(path='',    # a folder with config.json and safetensors, one .gguf, or 
     one_of('activation', 'f32 q8').ask(dict(activation=activation))
     if quant is not None: one_of('quant', QUANTS).ask(dict(quant=quant))
     look_at([flag('widen requant keep'), whole('budget', 1)], locals())
-    path, how = find(path), How(activation, widen, quant, requant, budget)
+    path, how = find(path), How(activation, widen, OURS.get(quant, quant), requant, budget)
     if path.is_dir(): return _from_folder(path, ignore, how)
     return _from_gguf(path, ignore, how, keep)
 
@@ -67,7 +71,7 @@ def _from_folder(path, ignore, how):
     config, file = read_config(text_part(values), ignore), Safetensors(path)
     names, get = {_plain(n): n for n in file}, file.__getitem__
     if values is not text_part(values): names = {n: f for n, f in names.items() if not n.startswith(SIGHT)}
-    if config.experts or config.convs or config.deltas: names, get = gathered(names, get, config)
+    names, get = gathered(names, get, config)
     tensors = fill(config, 'safetensors', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer(path), template=source_of(path))
     model.ends = _ends(values, path)
@@ -83,13 +87,14 @@ def _from_gguf(path, ignore, how, keep):
     tensors = fill(config, 'gguf', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))
-    if keep and not how.quant: model.source, model.loaded = path, Looked(model)
+    model.rounded = '' if how.quant is None else how.quant + '!' * how.requant
+    if keep: model.source, model.loaded = path, Looked(model)
     model.release = file.release      # memory of the file that was looked at
     return model
 
 
 OUTER = 'model.', 'language_model.'      # before the names of models that see pictures, too
-SIGHT = 'vision_tower.', 'multi_modal_projector.'
+SIGHT = 'vision_tower.', 'audio_tower.', 'embed_vision.', 'embed_audio.', 'visual.', 'multi_modal_projector.'
 
 def _plain(name):
     for p in (*OUTER, *PREFIXES): name = name.removeprefix(p)
@@ -131,7 +136,8 @@ def _tokenizer(path):
 def _tokenizer_of(metadata):
     if 'tokenizer.ggml.model' not in metadata: return None
     from ..text import from_gguf
-    return from_gguf(metadata)
+    try: return from_gguf(metadata)
+    finally: metadata.forget()
 
 
 def _ends(values, path):
@@ -160,7 +166,7 @@ def fill(c,      # a Config
         t = get(names[theirs])
         want = _shape(own, ours, order)
         if t.shape != want: wrong[names[theirs]] = f'{_sizes(t.shape)}, not {_sizes(want)}'
-        else: todo.append((theirs, ours, order)); costs[theirs] = _cost(t, how)
+        else: todo.append((theirs, ours, order)); costs[theirs] = 0 if ours == AS_FOUND else _cost(t, how)
     if missing or surplus or wrong: raise _unfit(c, known, missing, surplus, wrong)
     def make(theirs, ours, order):      # asks again for its tensor: not all of them are there at a time
         parts = _taken(c, get(names[theirs]), ours, order, own)
@@ -225,9 +231,11 @@ def _taken(c, t, ours, how, own):
 
 NORMS = 'norm norm1 norm2 after1 after2 q_norm k_norm'.split()      # what is stored less 1, where it is
 EXACT = 'places', 'router', '_bias'      # small tensors whose numbers decide much
+AS_FOUND = ['rows']      # a table that words read a row of, and that stays in its file
 
 def _kept(name, t, how, tags):
     "A tensor as products are to find it."
+    if name in AS_FOUND: return t
     if not name.endswith(EXACT) and _to_round(t, how): t = _rounded(t, how.quant, tags)
     if isinstance(t, BlockTensor): return t.with_activation(how.activation)
     return t if t.dtype == 'f32' or t.ndim > 1 and not how.widen else t.to('f32')
@@ -243,15 +251,18 @@ def _rounded(t, kind, tags):
     "A weight in blocks of the row that is multiplied, made a few rows at a time; where no block fits, as it is."
     turned = t.tags != tags
     columns = t.shape[0 if turned else -1]
-    if columns % formats[kind].elems: kind = SHORT.get(kind, kind)
-    if columns % formats[kind].elems: return t.to('f32')
+    if columns % as_dtype(kind).elems: kind = SHORT.get(kind, kind)
+    if columns % as_dtype(kind).elems: return t.to('f32')
     rows = t.blocks if isinstance(t, BlockTensor) else t.data.T if turned else t.data
     some, parts = max(1, LARGE * len(rows) // prod(t.shape)), []
     for at in range(0, len(rows), some):
         part = np.ascontiguousarray(rows[at:at + some])
         part = BlockTensor(part, t.dtype, tags) if isinstance(t, BlockTensor) else wrap(part, tags)
-        parts.append(part.to('f32').to(kind).blocks)
+        parts.append(_as_blocks(part.to('f32'), kind).blocks)
     return BlockTensor(np.concatenate(parts), kind, tags)
+
+
+def _as_blocks(t, kind): return own_blocks(t, 8 if kind == int8_row else 4) if kind in OWN else t.to(kind)
 
 
 def _reordered(t, order):

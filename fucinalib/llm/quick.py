@@ -10,18 +10,19 @@ import numpy as np
 from .. import kernels
 from ..formats import q8_0
 from ..kernels import discovery, kernel
+from ..kernels.choices import chosen
 from ..ops.blocks import BlockTensor
 from ..quant import REPACKABLE, Shelf, cache_folder, inside, keep, mapped, lanes_dot, lanes_dot_exact, repack
 from ..tensor import Tensor
 
-SMALL = 1 << 20     # bytes of codes: a model that one thread reads sooner than two would meet
 
 
 def hindrance(model):
     "Why a model is read the other way, in a few words; '' if it need not be."
     c = model.config
     usual = dict(norm='rms', act='swiglu', before=True, after=False, parallel=False, places=False, attn_cap=0,
-                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0, deltas=(), gated=False)
+                 residual_scale=1, experts=0, sinks=False, convs=(), latent=0, deltas=(), gated=False,
+                 sources=(), v_norm=False, aside=0, layer_scales=False, norm_parts=1, own=((),) * c.layers)
     for name, value in usual.items():
         if getattr(c, name) != value: return f'{name} {getattr(c, name)}'
     if c.qk_norm not in ('', 'head'): return f'qk_norm {c.qk_norm}'
@@ -71,6 +72,7 @@ class Layout:
 def merged(maps):
     "Weights of the same format, one below the other, as one."
     first = maps[0].weight
+    if len(maps) == 1: return first
     if any(m.weight.dtype != first.dtype for m in maps): return None
     blocks = np.concatenate([np.asarray(m.weight.blocks).reshape(m.weight.shape[0], -1) for m in maps])
     return BlockTensor(blocks, first.dtype, first.tags)
@@ -88,11 +90,13 @@ def laid(store, maps):
 
 
 def arranged(model):
-    store, parts = Shelf(), []
+    store, parts, release = Shelf(), [], getattr(model, 'release', lambda: None)
     for b in model.blocks:
         a, f = b.attention, b.feed
         parts += laid(store, [a.q, a.k, a.v]) + laid(store, [a.o]) + laid(store, [f.gate, f.up]) + laid(store, [f.down])
+        release()
     parts += laid(store, [model.head])
+    release()
     return Layout(*store.joined(), np.array(parts, np.int64))
 
 
@@ -100,12 +104,19 @@ def layout_of(model, source):
     "The plan from its file beside the user's caches, made and kept if it is not there."
     if source is None: return arranged(model)
     source = Path(source)
-    path = cache_folder() / f'{source.stem}-{sha256(str(source.resolve()).encode()).hexdigest()[:12]}'
-    found = mapped(path, source)
-    if found and set(found) == {'codes', 'scales', 'parts'} and is_of(model, found): return Layout(**found)
+    whose = sha256(f'{source.resolve()}{model.rounded}'.encode()).hexdigest()[:12]
+    path = cache_folder() / f'{source.stem}-{whose}'
+    found = layout_in(path, source, model)
+    if found: return found
     made = arranged(model)
     keep(path, source, made.arrays())
-    return made
+    return layout_in(path, source, model) or made      # in the file's memory, of which the system has as much as it can
+
+
+def layout_in(path, source, model):
+    "The layout in a file, None if it is not there or another model's."
+    found = mapped(path, source)
+    if found and set(found) == {'codes', 'scales', 'parts'} and is_of(model, found): return Layout(**found)
 
 
 def is_of(model, found):
@@ -259,9 +270,10 @@ class Quick:
         self.sizes[8] = KINDS.index(cache.dtype)
         x, logits = table_rows(model.embed, [word])[0], np.empty(32 * int(p.parts[-1, 1]), np.float32)
         if c.embed_scale != 1: x = x * np.float32(c.embed_scale)
+        threads = 1 if len(p.codes) < chosen.one_reader else kernels.get_num_threads()
         decode_word(x, p.codes, p.scales, self.small.now(), p.parts, self.own, self.sizes, self.eps, self.scale,
                     self.turns(model, cache), *self.memory(c, cache),
-                    *self.room(c, 1 if len(p.codes) < SMALL else kernels.get_num_threads()), self.scores, logits)
+                    *self.room(c, threads), self.scores, logits)
         for layer in layers: layer.end += 1
         cache.ids.append(word)
         return scaled(c, logits[:c.vocab])

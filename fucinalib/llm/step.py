@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 from .. import kernels
 from ..autograd import is_grad_enabled
-from ..block_arithmetic import FEW, activated, multiply, tiled_products
+from ..block_arithmetic import activated, multiply, tiled_products
 from ..hooks import watching
+from ..kernels.choices import chosen
 from ..nn.module import Module
 from ..ops.blocks import BlockTensor
 from ..ops.mixture import matrix_of, times_matrix
@@ -18,6 +19,7 @@ from .quick import quick, table_rows, scaled
 
 __all__ = ['Plain', 'stepping', 'ONE_BY_ONE']
 
+OWN = {f'{__package__}.{n}' for n in ('decoder', 'lookback', 'beside')}      # where the parts are made
 ONE_BY_ONE = 8      # words that a Quick reads sooner than weights are unpacked, and as it would have said them
 
 
@@ -26,7 +28,7 @@ def stepping(model, cache):
     cache, or a part is of another kind than chapter 44 makes."""
     if cache is None or model.fast is False or watching: return None
     if model.fast is None or not model.fast.looked.holds():
-        if any(type(m).__module__ != f'{__package__}.decoder' for m in model.modules()): return None
+        if any(type(m).__module__ not in OWN for m in model.modules()): return None
         model.fast = Plain(model)
     return None if is_grad_enabled() and model.fast.looked.learns() else model.fast
 
@@ -68,7 +70,7 @@ class Maps:
     def __call__(self, x):
         if all(f is None and w.dtype == np.float32 for f, w in self.weights) and len(x) == 1:
             ys = [np.dot(x, w.T) for _, w in self.weights]
-        elif len(set(self.rounds)) == 1 and (self.rounds[0] == 'f32' or len(x) > FEW):
+        elif len(set(self.rounds)) == 1 and (self.rounds[0] == 'f32' or len(x) > chosen.blocks):
             ys = tiled_products(activated(x, self.rounds[0]), self.weights)
         else: ys = [multiply(*w, x, how) for w, how in zip(self.weights, self.rounds)]
         for y, b in zip(ys, self.biases):
@@ -87,6 +89,7 @@ def norm_of(n):
     if n is None: return lambda x: x
     w, b, eps = n.weight, n.bias, np.float64(n.eps)
     if b is not None: return lambda x: kernels.layer_norm(x, w.data, b.data, eps)[0]
+    if n.parts > 1: return lambda x: n(wrap(x, ('seq', *w.tags))).data
     return lambda x: kernels.rms_norm_weighted(x.reshape(-1, w.data.size), w.data, eps)[0].reshape(x.shape)
 
 
@@ -104,6 +107,7 @@ def as_shares(s, sinks=None):
 def through(f):
     "A feed-forward, or a mixture of them, as a function of rows."
     if hasattr(f, 'router'): return through_chosen(f)
+    if hasattr(f, 'many'): return lambda x: f(wrap(x, ('seq', 'embed'))).data
     up, down = Maps(f.up) if f.gate is None else Maps(f.up, f.gate), Maps(f.down)
     bend = getattr(kernels, f.act if f.act != 'gelu_erf' else 'gelu')
     return lambda x: down(bend(*up(x)))[0]
@@ -129,7 +133,8 @@ def through_chosen(f):
         for i in range(0, len(pairs), most):
             with f.up.acquire(selected[i:i + most]) if streamed else nullcontext():
                 for e, w in pairs[i:i + most]: y = y + alone(x, e) * w
-        return y if shared is None else y + shared(x) * (1 / (1 + np.exp(-share(x)[0])))
+        if shared is None: return y
+        return y + shared(x) * (1 if share is None else 1 / (1 + np.exp(-share(x)[0])))
     return mixed
 
 
@@ -177,10 +182,26 @@ class Plain:
         n = start + len(ids)
         if c.embed_scale != 1: x *= np.float32(c.embed_scale)
         if c.places: x += table_rows(model.places, slice(start, n))
+        rows = None
+        if model.rows is not None:
+            found = wrap(table_rows(model.rows.table, ids), ('seq', 'aside'))
+            rows = model.rows(wrap(x, ('seq', 'embed')), found)
         for i, layer in enumerate(self.layers):
-            x = layer(x, model.speeds(c.ropes[i], start, n, far), cache.layers[i])
+            row = None if rows is None else rows.select(layer=i)
+            x = layer(x, model.speeds(c.ropes[i], start, n, far), cache.layers[i], row)
         cache.ids += ids.tolist()
         return wrap(x, ('seq', 'embed'))
+
+
+def looks_plainly(a):
+    "Whether attention is that of Llama: maps for queries, keys and values, and nothing behind them."
+    return hasattr(a, 'headed') and a.q_gate is None and a.v_eps is None and None not in (a.k, a.v)
+
+
+def closed_by(block):
+    "What closes a block, as a function of the stream and a row for this layer."
+    if block.aside is None and block.layer_scale is None: return lambda x, row: x
+    return lambda x, row: block.closed(wrap(x, ('seq', 'embed')), row).data
 
 
 class Layer:
@@ -192,16 +213,17 @@ class Layer:
         self.norm1, self.norm2, self.after1, self.after2 = [
             norm_of(getattr(block, n)) for n in ('norm1', 'norm2', 'after1', 'after2')]
         self.scale, self.plus = np.float32(getattr(a, 'scale', 1)), np.float32(block.scale)
-        if not hasattr(a, 'headed') or a.q_gate is not None: self.attend = self.looked; return
+        self.closed = closed_by(block)
+        if not looks_plainly(a): self.attend = self.looked; return
         self.heads, self.kv, self.d, self.qkv, self.o = a.heads, a.kv_heads, a.d, Maps(a.q, a.k, a.v), Maps(a.o)
         self.by_head = a.q_norm is not None and a.q_norm.weight.tags == ('d',)
         self.q_norm, self.k_norm = norm_of(a.q_norm), norm_of(a.k_norm)
         self.sinks = None if a.sinks is None else a.sinks.data.reshape(self.kv, -1, 1)
 
-    def __call__(self, x, turn, cache):
+    def __call__(self, x, turn, cache, row=None):
         first = self.added(x, self.after1(self.attend(self.norm1(x), turn, cache)))
         y = self.norm2(x if self.parallel else first)
-        return self.added(first, self.after2(self.feed(y)))
+        return self.closed(self.added(first, self.after2(self.feed(y))), row)
 
     def looked(self, x, turn, cache):
         "Rows through what looks back in another way, chapter 43a."

@@ -21,6 +21,7 @@ from ..files.split import files_of
 from ..ops.blocks import BlockTensor
 from ..tensor import wrap
 from ..whole import replacing
+from .beside import mixture_of
 from .unfit import check_model
 
 __all__ = ['Place', 'Stats', 'ExpertStore', 'StreamedWeight', 'stream_experts']
@@ -366,8 +367,8 @@ def stream_experts(model,    # of a GGUF file, with experts
                    **options):   # of ExpertStore
     "Leave a model's experts in its file, but for so many bytes. Returns the store."
     check_model(model)
-    mixed = {i: b.feed for i, b in enumerate(model.blocks) if hasattr(b.feed, 'router')}
-    if not mixed or getattr(model, 'source', None) is None:
+    mixed = {i: f for i, b in enumerate(model.blocks) if (f := mixture_of(b)) is not None}
+    if not mixed or model.source is None or model.rounded:
         raise fault(OptionError, 'streams the experts of a GGUF file', help="fl.llm.load('mixture.gguf', widen=False)")
     paths = files_of(model.source)
     files, store = [GGUF(p) for p in paths], ExpertStore(paths, memory, **options)

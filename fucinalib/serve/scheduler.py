@@ -108,7 +108,8 @@ Scheduler.seat = seat
 def lent(giver, taker, n):
     "Copy the first n words of a cache into another. Whether that could be done."
     layers = getattr(giver, 'layers', ())
-    if not layers or giver.far or any(type(l) is not LayerCache or l.window for l in layers): return False
+    whole = all(type(l) is LayerCache and not l.window for l in layers)
+    if not layers or not whole or giver.far: return False
     taker.truncate(0)
     for a, b in zip(layers, taker.layers):
         b.make_room(n)
