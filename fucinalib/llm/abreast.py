@@ -5,7 +5,8 @@ import numpy as np
 from .. import kernels
 from ..autograd import no_grad
 from ..kernels import discovery, kernel, table
-from .quick import ONE, SMALL, scaled, table_rows
+from ..kernels.choices import chosen
+from .quick import ONE, scaled, table_rows
 from .step import stepping
 
 __all__ = ['together']
@@ -60,7 +61,7 @@ class Room:
 
 def room_for(quick, c, n):
     "The room that was used last, if it fits."
-    key = n, 1 if len(quick.plan.codes) < SMALL else kernels.get_num_threads()
+    key = n, 1 if len(quick.plan.codes) < chosen.one_reader else kernels.get_num_threads()
     if getattr(quick, 'together', None) is None or quick.together.key != key: quick.together = Room(quick, c, *key)
     return quick.together
 
