@@ -19,7 +19,7 @@ def read(model, n):
 def same_as_alone(model, n, words=4):
     both, ids = [read(model, n), read(model, n)], [(3 * i) % 50 for i in range(n)]
     for _ in range(words):
-        found = abreast.together(model, ids, both[0])
+        found = abreast.next_logits(model, ids, both[0])
         right = np.stack([model([i], cache=c, last=True).data for i, c in zip(ids, both[1])])
         assert np.array_equal(found, right)
         ids = right.argmax(1).tolist()
@@ -68,11 +68,11 @@ def test_what_cannot_go_abreast_is_left_alone():
     model = decoder()
     caches = [model.cache(), model.cache(dtype='f16')]
     for cache in caches: model([1, 2], cache=cache)
-    assert abreast.together(model, [1, 2], caches) is None and [*map(len, caches)] == [2, 2]
+    assert abreast.next_logits(model, [1, 2], caches) is None and [*map(len, caches)] == [2, 2]
     full = [model.cache(2), model.cache()]
     for cache in full: model([1, 2], cache=cache)
-    assert abreast.together(model, [1, 2], full) is None
-    with fl.use_backend('numpy'): assert abreast.together(model, [1, 2], read(model, 2)) is None
+    assert abreast.next_logits(model, [1, 2], full) is None
+    with fl.use_backend('numpy'): assert abreast.next_logits(model, [1, 2], read(model, 2)) is None
 
 
 @compiled

@@ -9,13 +9,13 @@ from ..kernels.choices import chosen
 from .quick import ONE, scaled, table_rows
 from .step import stepping
 
-__all__ = ['together']
+__all__ = ['next_logits']
 
 
-def together(model,   # of `load`, or any that keeps its contract
-             ids,     # the next word of each text
-             caches,  # what was read of each; the words join them
-            ):
+def next_logits(model,   # of `load`, or any that keeps its contract
+                ids,     # the next word of each text
+                caches,  # what was read of each; the words join them
+               ):
     "Logits (texts, vocab) of the words that follow; None, and nothing is done, where each has to go by itself."
     if 'decode_words' not in discovery.active() or not hasattr(model, 'goes_on'): return None
     with no_grad(): fast = stepping(model, caches[0])
@@ -62,7 +62,7 @@ class Room:
 def room_for(quick, c, n):
     "The room that was used last, if it fits."
     key = n, 1 if len(quick.plan.codes) < chosen.one_reader else kernels.get_num_threads()
-    if getattr(quick, 'together', None) is None or quick.together.key != key: quick.together = Room(quick, c, *key)
+    if getattr(quick, 'next_logits', None) is None or quick.together.key != key: quick.together = Room(quick, c, *key)
     return quick.together
 
 

@@ -12,7 +12,7 @@ __all__ = ['Job', 'tokens', 'Scheduler', 'QueueFull', 'submit', 'pick_next', 'be
 from collections import Counter
 from threading import Condition, Thread
 from ..errors import FucinaError, fault
-from ..llm.abreast import together
+from ..llm.abreast import next_logits
 from ..llm.decoder import LayerCache
 from ..llm.generation import Context, common
 
@@ -191,7 +191,7 @@ Scheduler.see_off = see_off
 def rows_of(self, jobs):
     "Logits for all jobs, from one reading of the weights; None where each has to be read by itself."
     contexts, ids = [job.context for job in jobs], [job.made.prompt[-1] for job in jobs]
-    try: rows = together(self.model, ids, [c.cache for c in contexts]) if len(jobs) > 1 else None
+    try: rows = next_logits(self.model, ids, [c.cache for c in contexts]) if len(jobs) > 1 else None
     except Exception: return None      # whose it was is seen when each is read
     if rows is None: return None
     for context, id in zip(contexts, ids): context.ids.append(id)
