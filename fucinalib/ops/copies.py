@@ -19,7 +19,7 @@ from ..errors import DTypeError
 from ..errors import TagError, fault
 from .pointwise import as_number
 from .views import ALL, strided, writable_diagonal
-from ..tags import axis_of, locate, one_new, parse, without
+from ..tags import axis_of, locate, one_new, parse
 from ..tensor import Tensor
 
 # %% ../../nbs/15a_copies.ipynb #e3914edb
@@ -262,4 +262,5 @@ def trace(x:Tensor,  # any tags
     "The sum of the entries where two axes have the same index; whole numbers add up in i64."
     (i, j), shape = locate(x, a, b), x.shape
     y = kernels.sum(x.data.diagonal(0, i, j), (len(shape) - 2,))
-    return y, without(x.tags, (x.tags[i], x.tags[j])), (lambda g: _lay_diagonal(g, shape, i, j),)
+    left = tuple([t for k, t in enumerate(x.tags) if k not in (i, j)])
+    return y, left, (lambda g: _lay_diagonal(g, shape, i, j),)
