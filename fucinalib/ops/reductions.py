@@ -96,7 +96,7 @@ def along(name,     # of the kernel without _last or _mid
 # %% ../../nbs/13_reductions.ipynb #93a43fac
 def _find_axes(x, tags):
     "Positions of the axes to reduce, all if none is named, and the tags that are left."
-    if not tags: return tuple(range(x.data.ndim)), ()
+    if not tags: return tuple(range(len(x.tags))), ()
     axes = locate(x, *tags)
     return axes, tuple([t for i, t in enumerate(x.tags) if i not in axes])
 
