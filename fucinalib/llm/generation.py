@@ -95,17 +95,15 @@ class Stops:
         text = self.held + text
         ends = [(at + len(s), at) for s in self.stops if (at := text.find(s)) >= 0]
         self.found = bool(ends)
-        n = min(ends)[1] if ends else len(text) - (0 if end else self.open_end(text))
+        n = min(ends)[1] if ends else len(text) - (0 if end else open_end(text, self.stops))
         self.held = '' if ends else text[n:]
         return text[:n]
 
 # %% ../../nbs/45_generation.ipynb #0df37517
-def open_end(self, text):
-    "How many letters at the end may be the beginning of a stop."
-    begins = (s[:n] for s in self.stops for n in range(1, min(len(s), len(text) + 1)))
+def open_end(text, marks):
+    "How many letters at the end of a text may be the beginning of one of some marks."
+    begins = (m[:n] for m in marks for n in range(1, min(len(m), len(text) + 1)))
     return max((len(b) for b in begins if text.endswith(b)), default=0)
-
-Stops.open_end = open_end
 
 # %% ../../nbs/45_generation.ipynb #aef9f496
 class Step(NamedTuple):
