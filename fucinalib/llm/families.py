@@ -178,9 +178,6 @@ def qwen2(c, n, d):
 # %% ../../nbs/44a_families.ipynb #ebd6c19f
 def qwen3(c, n, d): return qwen2(c, n, d) | dict(llama(c, n, d), qk_norm='head')
 
-# %% ../../nbs/44a_families.ipynb #dc8d5288
-#| export
-
 # %% ../../nbs/44a_families.ipynb #c9cfc04e
 def gpt2(c, n, d):
     for name in ('scale_attn_by_inverse_layer_idx', 'add_cross_attention'): refuse_on(c, name)

@@ -198,9 +198,9 @@ IN_GGUF_OWN = dict(phi3=dict(ffn_up='gate up'), gptoss=dict(post_attention_norm=
 JOINED, APART = ('gpt2', 'phi3', 'gptneox'), ('attn_q', 'attn_k', 'attn_v')      # in a GGUF
 
 # %% ../../nbs/44d_names.ipynb #b3950586
-def tensor_names(c,       # a Config
-             kind,    # 'safetensors' or 'gguf'
-            ):
+def tensor_names(c,     # a Config
+                 kind,  # 'safetensors' or 'gguf'
+                ):
     "Name in the file -> (our names, how they stand in it), for every tensor of this model."
     (outer, prefix, inner), own = GGUF if kind == 'gguf' else SAFETENSORS[c.family], tensors_of(c)
     if kind == 'gguf': inner = inner | IN_GGUF_OWN.get(c.family, {})
