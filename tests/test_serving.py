@@ -8,7 +8,8 @@ import requests
 import fucinalib as fl
 from fucinalib.serve import Job, QueueFull, Scheduler
 from fucinalib.serve.http import Server, Serving, listen
-from fucinalib.serve.speech import Speech, cut_at
+from fucinalib.llm.generation import cut_at
+from fucinalib.serve.speech import Speech
 from speaker import Reciter
 from tiny_models import random_decoder
 
@@ -387,8 +388,31 @@ def test_a_body_that_breaks_off_is_no_fault_of_the_server(paris, caplog, monkeyp
         sock.sendall(b'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{')
     assert chat(paris).ok and not caplog.records
 
-def test_a_long_stop_stops_nobody_else(paris):
-    assert chat(paris, stop='.' + 'x' * 10**6).json()['choices'][0]['message']['content'] == 'Paris.'
+def test_a_long_stop_is_refused_with_the_limit(paris):
+    found = chat(paris, stop='.' + 'x' * 1000)
+    assert found.status_code == 400 and found.json()['error']['param'] == 'stop' and '1000' in found.text
+    assert chat(paris, stop='.' + 'x' * 999).json()['choices'][0]['message']['content'] == 'Paris.'
+
+def test_more_answers_than_may_wait_are_refused_with_the_limit(paris):
+    found = post(paris, 'completions', dict(prompt=['a'] * 64, n=2, max_tokens=1))
+    assert found.status_code == 400 and '64 at most' in found.json()['error']['message']
+    whole = post(paris, 'completions', dict(prompt=['a'] * 64, max_tokens=1)).json()
+    assert len(whole['choices']) == 64
+
+def test_a_completion_that_is_too_long_blames_its_prompt(paris):
+    found = post(paris, 'completions', dict(prompt='x' * 9000)).json()['error']
+    assert found['param'] == 'prompt' and found['code'] == 'context_length_exceeded'
+
+@pytest.mark.parametrize('said', [b'', b'POST /v1/chat/comp', b'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nGET /he',
+    b'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{'])
+def test_what_never_ends_does_not_keep_its_socket(said, monkeypatch):
+    from fucinalib.serve import http
+    monkeypatch.setattr(http, 'PATIENCE', .2)
+    with served(Reciter('a')) as at, socket.create_connection(('127.0.0.1', int(at.rpartition(':')[2])), 5) as sock:
+        sock.sendall(said)
+        found = b''
+        while part := sock.recv(4096): found += part
+    assert b'{' != said[-1:] or b' 408 ' in found and b'connection: close' in found.lower()
 
 def test_the_key():
     with served(Reciter('Paris.'), key='secret') as at:
@@ -402,7 +426,13 @@ def test_the_key():
 
 def test_pages_of_others_get_nothing(paris):
     for heads in (dict(origin='https://evil.example'), dict(host='evil.example'), dict(host='127.0.0.1.evil.example')):
-        assert post(paris, 'chat/completions', dict(messages=HELLO), headers=heads).status_code == 403
+        found = post(paris, 'chat/completions', dict(messages=HELLO), headers=heads)
+        assert found.status_code == 403 and 'this computer alone' in found.json()['error']['message']
+    with served(Reciter('a'), host='0.0.0.0', key='k') as at:
+        port = at.rpartition(':')[2]
+        heads = dict(origin='https://evil.example', authorization='Bearer k')
+        found = requests.get(f'http://127.0.0.1:{port}/v1/models', headers=heads)
+        assert found.status_code == 403 and 'https://evil.example' in found.json()['error']['message']
     port = paris.rpartition(':')[2]
     for heads in (dict(origin=str(paris)), dict(host=f'localhost:{port}'), dict(host=f'[::1]:{port}')):
         assert post(paris, 'chat/completions', dict(messages=HELLO), headers=heads).ok

@@ -12,6 +12,7 @@ from .speech import THINK, Speech
 __all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts', 'value_of']
 
 MOST = 512      # tokens of an answer, where the request says nothing
+STOP = 1000     # letters of a text that ends one
 
 
 class BadRequest(FucinaError, ValueError):
@@ -90,6 +91,8 @@ def stops_of(given):
     if len(stop) > 4: raise refuse(f'stop has {len(stop)} texts', 'stop', '4 at most')
     if not all(isinstance(s, str) and s for s in stop):
         raise refuse('stop holds what is no text, or an empty one', 'stop', '["\\n"]')
+    if (longest := max(map(len, stop), default=0)) > STOP:
+        raise refuse(f'stop has a text of {longest} letters', 'stop', f'{STOP} at most')
     return stop
 
 
@@ -174,11 +177,13 @@ class Asked:
                     max_new=given.get('max_completion_tokens', given.get('max_tokens', serving.most)),
                     logprobs=more.get('top') or 0)
         n, seed = given.get('n', 1), given.get('seed', secrets.randbits(62))
+        check_many(len(prompts) * n, serving.scheduler.most, 'prompt' if len(prompts) > 1 else 'n')
         for i in range(len(prompts) * n): self.add(serving, prompts[i // n], i, dict(made, seed=seed + i), more)
 
     def add(self, serving, ids, i, made, more):
         "One more answer."
-        job = Job(generate(serving.model, check_room(ids, serving), **made), None, owner=self)
+        check_room(ids, serving, 'messages' if self.kind == 'chat' else 'prompt')
+        job = Job(generate(serving.model, ids, **made), None, owner=self)
         self.jobs.append(job)
         job.made.goes_on = self.kind != 'chat'
         job.guide = more['guide'](job.made.ends) if more.get('guide') else None
@@ -194,14 +199,18 @@ class Asked:
         for job in self.jobs: job.leave()
 
 
-def check_room(ids, serving):
+def check_many(n, most, param):
+    "As many answers as may wait at all."
+    if n > most: raise refuse(f'that would be {n} answers at once', param, f'{most} at most, prompts times n')
+
+
+def check_room(ids, serving, param):
     "A prompt that is not empty and leaves room for an answer."
     room = getattr(getattr(serving.model, 'config', None), 'context', None)
-    if not ids: raise refuse('the prompt is empty', 'prompt', 'one token at least')
+    if not ids: raise refuse('the prompt is empty', param, 'one token at least')
     if room and len(ids) >= room:
-        raise refuse(f"this model's context is {room} tokens, and the prompt has {len(ids)}", 'messages',
-                     'a shorter conversation', code='context_length_exceeded')
-    return ids
+        raise refuse(f"this model's context is {room} tokens, and the prompt has {len(ids)}", param,
+                     'a shorter one, or a model with more room', code='context_length_exceeded')
 
 
 class Shown:

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from ..errors import FucinaError, OptionError, brief, fault
 from ..llm.templates import Template
 from .answers import chunk, error_of, listed_models, prompt_text, whole_chat, whole_text
@@ -94,8 +95,11 @@ class Door:
             return JSONResponse(error_of('the head is too long'), 431)
         host = host_in(heads.get(b'host', ''))
         origin = heads.get(b'origin')
-        if self.local and not is_local(host) or origin and host_in(origin) not in (host, ''):
-            return JSONResponse(error_of('this server answers to this computer alone', code='forbidden_host'), 403)
+        foreign = bool(origin) and host_in(origin) not in (host, '')
+        if foreign or self.local and not is_local(host):
+            said = 'this server answers to this computer alone' if self.local else \
+                   f'this server answers to pages of its own alone, not to those of {brief(origin)}'
+            return JSONResponse(error_of(said, code='forbidden_host'), 403)
         if self.key is None or path in ('/', '/health'): return None
         shown = heads.get(b'authorization', '').removeprefix('Bearer ').encode('latin-1')
         if hmac.compare_digest(sha256(shown).digest(), self.key): return None
@@ -282,7 +286,8 @@ async def on_fault(request, e):
         status = getattr(e, 'status', 400)
         kind = 'invalid_request_error' if status < 500 else 'server_error'
         said = error_of(str(e), kind, getattr(e, 'param', None), getattr(e, 'code', None))
-    return JSONResponse(said, status, {'retry-after': '1'} if status == 503 else None)
+    more = {503: {'retry-after': '1'}, 408: {'connection': 'close'}}
+    return JSONResponse(said, status, more.get(status))
 
 
 async def on_http(request, e):
@@ -316,13 +321,29 @@ def app_of(serving,    # what is served
 
 
 # ---- the process
+class Connection(H11Protocol):
+    "A connection that ends when no whole request came on it for a while."
+    def connection_made(self, transport):
+        super().connection_made(transport)
+        self.seen, self.timer = None, self.loop.call_later(PATIENCE, self.look)
+
+    def look(self):
+        "A request that is answered now is waited for; one that was seen the last time already is not."
+        if self.cycle is self.seen and (self.seen is None or self.seen.response_complete): self.transport.close()
+        self.seen, self.timer = self.cycle, self.loop.call_later(PATIENCE, self.look)
+
+    def connection_lost(self, exc):
+        self.timer.cancel()
+        super().connection_lost(exc)
+
+
 class Server(uvicorn.Server):
     "Ends at SIGTERM or Ctrl-C with code 0: answers may go on for GRACE seconds; a second signal ends them at once."
     def __init__(self, serving, sock):
         self.serving, self.sock, host = serving, sock, sock.getsockname()[0]
         super().__init__(uvicorn.Config(
-            app_of(serving, is_local(host)), http='h11', ws='none', lifespan='on', log_level='warning',
-            access_log=False, server_header=False, h11_max_incomplete_event_size=HEADERS,
+            app_of(serving, is_local(host)), ws='none', lifespan='on', log_level='warning',
+            access_log=False, server_header=False, http=Connection, h11_max_incomplete_event_size=HEADERS,
             timeout_graceful_shutdown=GRACE + 5))
 
     @contextmanager

@@ -2,24 +2,12 @@
 
 Text that may still become a mark is held back, as stop strings are in chapter 45."""
 import json, secrets
+from ..llm.generation import cut_at
 from .tools import loose_call
 
-__all__ = ['Speech', 'cut_at']
+__all__ = ['Speech']
 
 THINK = '<think>', '</think>'
-
-
-def cut_at(text,       # what came so far and was not sent
-           marks,      # texts to look for
-           end=False,  # whether nothing follows
-          ):
-    "(what is certain, the first mark behind it or None, the rest)"
-    found = [(text.find(m), -len(m), m) for m in marks if m in text]
-    if found:
-        at, _, mark = min(found)
-        return text[:at], mark, text[at + len(mark):]
-    held = 0 if end else max((n for m in marks for n in range(1, len(m)) if text.endswith(m[:n])), default=0)
-    return text[:len(text) - held], None, text[len(text) - held:]
 
 
 FENCE = '```json', '```'
