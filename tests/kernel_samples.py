@@ -319,6 +319,9 @@ SAMPLES.update(activate_q8_0=eights(32),
                unpack_planes=packed_planes('q4_1', False))
 MORE += [('dot_planes', packed_planes('q8_0', True)), ('unpack_planes', packed_planes('q6_k', False))]
 SAMPLES.update(turn=cubes(lambda s, shape: [s.any(*shape)], tol=0),
+               flood_=flat('any', np.float32(.3), tol=0),
+               paste_=matrices(lambda s, shape: [s.any(shape[0], shape[1] + 4), s.any(shape[0], shape[1] + 2), 3, 1,
+                                                 shape[1]], tol=0),
                flip_last=matrices(lambda s, shape: [s.any(*shape)], tol=0))
 
 # products: of two vectors, of lanes, of many small matrices

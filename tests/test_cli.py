@@ -239,6 +239,13 @@ def test_ctrl_c_ends_a_question(env, tmp_path):
     assert p.returncode == 130 and 'Traceback' not in err and out.endswith('\n')
 
 
+def test_where_the_time_went(fucina, tmp_path):
+    import pstats
+    assert fucina('run', 'hi', '-m', 'x', '--cpuprofile', 'p').returncode == 0
+    assert any(name == 'generate' for _, _, name in pstats.Stats(str(tmp_path/'p')).stats)
+    assert fucina('run', 'hi', '-m', 'x', '--cpuprofile', '/dev/null/p').returncode == 1
+
+
 # ---- chat
 def test_a_chat_through_a_pipe(fucina):
     "A line a turn; an empty one ends it, and so does the end."
@@ -396,7 +403,8 @@ def test_flags_that_commands_share():
                            '--stop --system --think --tool'.split())
     assert loading <= names('bench')
     assert shared <= names('run') and shared <= names('chat')
-    assert names('run') - names('chat') == {'words', '-p', '--prompt', '--raw', '--json', '--stats'}
+    assert names('run') - names('chat') == {'words', '-p', '--prompt', '--raw', '--json', '--stats',
+                                              '--cpuprofile'}
     assert {'-p', '-n', '-r', '--json'} <= names('bench')
 
 

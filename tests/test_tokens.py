@@ -526,3 +526,32 @@ def test_a_gguf_file():
     assert tok.eos == tok.id('<|im_end|>') == 2 and not tok.add_bos and len(tok) == 49152
     assert tok.encode('a\x04b') == tok.encode('a\ufffdb')       # no token for that byte, and the unknown one is special
     for text in [*HOSTILE, *fuzz(9, 200)]: assert not set(tok.encode(text)) & tok.control
+
+
+# ---- what is no text, no id and no file
+
+ODD = None, float('nan'), object(), np.zeros(3), [None], 1.5, [[1], [2, 3]], 'x\ud800'
+
+
+@pytest.mark.parametrize('odd', ODD, ids=lambda v: type(v).__name__)
+def test_what_is_none_of_it_is_told(odd, tmp_path):
+    train, tok = fl.text.Tokenizer.train, fl.text.Tokenizer.train('low lower lowest ' * 9, 264)
+    for call in (fl.text.Tokenizer.load, tok.save, tok.piece, tok.id, tok.decode, tok.bytes, fl.text.from_gguf,
+                 lambda v: train('a', 300, split=v), lambda v: train('a', 300, least=v),
+                 lambda v: train('a', 300, special=v), lambda v: train(v, 300), lambda v: train('a', v)):
+        with pytest.raises(fl.FucinaError): call(odd)
+    with pytest.raises(fl.OptionError, match='more than'): train('a', 10**30)
+
+
+def test_a_piece_is_one_id():
+    tok = fl.text.Tokenizer.train('low lower lowest ' * 9, 264)
+    assert tok.piece(5) == tok.piece([5]) == tok.piece(np.int64(5))
+    for ids in ([], [1, 2], True):
+        with pytest.raises(fl.OptionTypeError): tok.piece(ids)
+    with pytest.raises(fl.OptionTypeError, match='whole numbers'): tok.decode([[1], [2, 3]])
+    with pytest.raises(fl.OptionError): tok.id([])
+    with pytest.raises(fl.FileError, match='folder'): tok.save('')
+
+
+def test_one_special_token_may_be_given_as_a_text():
+    assert fl.text.Tokenizer.train('ab', 300, special='<|end|>').special == {'<|end|>': 0}

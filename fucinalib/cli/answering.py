@@ -1,7 +1,9 @@
 """`fucina run`, and the options that it shares with other commands."""
-import json, sys, time
+import json, marshal, sys, time
+from contextlib import contextmanager
 import click
 from ..errors import OptionError, fault
+from ..whole import replacing
 from . import say
 from .group import fucina
 
@@ -102,8 +104,9 @@ def question(words):
 @options(MODEL, DRAFT, ANSWER)
 @click.option('--raw', is_flag=True, help='Go on with the text, without the chat template.')
 @click.option('--json', 'as_json', is_flag=True, help='One JSON object at the end: content, finish, counts and times.')
+@click.option('--cpuprofile', metavar='FILE', help="Write where the processor's time went: python -m pstats FILE")
 @click.option('--stats/--no-stats', default=None, help='The line of speeds on stderr; without this: in a terminal.')
-def run(words, prompt, model, threads, draft, raw, as_json, stats, max_new, system, think, tools, **given):
+def run(words, prompt, model, threads, draft, raw, as_json, cpuprofile, stats, max_new, system, think, tools, **given):
     """Answer one question.
 
     PROMPT is the question; - in it stands for what comes through stdin, and so does no PROMPT at all.
@@ -111,6 +114,7 @@ def run(words, prompt, model, threads, draft, raw, as_json, stats, max_new, syst
     text, box = question(([prompt] if prompt is not None else []) + [*words]), boxed(tools)
     if raw and box: raise click.UsageError('--tool needs the chat template that --raw leaves out.')
     if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
+    if cpuprofile: click.get_current_context().with_resource(profiled(cpuprofile))
     loaded, seconds = open_model(model, threads, **loading(given))
     options = sampling(given) | drafting(draft, given)
     talk = continued(loaded, text, max_new, options) if raw else answered(loaded, text, max_new, system, think, box,
@@ -129,6 +133,16 @@ def run(words, prompt, model, threads, draft, raw, as_json, stats, max_new, syst
     elif turn.finish == 'length' and say.listening():
         say.note(f'stopped after {turn.answer} tokens; -n lets it say more')
     if say.listening() and not as_json if stats is None else stats: say.note(speed_line(turn, seconds))
+
+
+@contextmanager
+def profiled(path):
+    "Write to a file in which functions the time was until the command ends."
+    from cProfile import Profile
+    with replacing(path) as write:
+        with Profile() as found: yield
+        found.create_stats()
+        write(marshal.dumps(found.stats))
 
 
 class Talk:

@@ -180,7 +180,7 @@ def find(name='',         # '', a path, a name of the cache, or org/name of the 
          show=None,       # whether there is a progress bar; None: on a terminal
         ):
     "The path of the model that a name means; it is fetched if it has to be."
-    name = of_address(str(name or ''))
+    name = of_address('' if name is None else str(name))
     if len(name) > 1000 or not name.isprintable(): raise _no_name(brief(name))
     if name and (path := there(name)): return _own(path)
     if looks_like_path(name): raise _no_path(Path(name), name)

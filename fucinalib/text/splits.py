@@ -11,7 +11,7 @@ __all__ = ['GPT2', 'LLAMA3', 'QWEN2', 'QWEN35', 'O200K', 'TEKKEN', 'DEEPSEEK_COD
 # %% ../../nbs/40a_splits.ipynb #971839c7
 from itertools import groupby
 import regex
-from ..errors import FileError, OptionError, did_you_mean, fault, named
+from ..errors import FileError, OptionError, brief, did_you_mean, fault, named
 
 # %% ../../nbs/40a_splits.ipynb #b88edd7b
 _TAIL = r'| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+'
@@ -115,8 +115,9 @@ class Splitter:
 @named
 def splitter(name):
     "The splitter of a family of models, by the name that files give it."
-    if name in PRE: return Splitter.of(PRE[name][0])
-    raise fault(OptionError, f'no way to cut text is called {name!r}', help=did_you_mean(name, PRE))
+    if isinstance(name, str) and name in PRE: return Splitter.of(PRE[name][0])
+    raise fault(OptionError, f'no way to cut text is called {brief(name)}',
+                help=did_you_mean(name, PRE))
 
 # %% ../../nbs/40a_splits.ipynb #eb20c4d1
 def _joined(parts):
