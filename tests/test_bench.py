@@ -88,3 +88,10 @@ def test_times_that_stand_still_are_not_taken_again(monkeypatch):
         harness.measure(dict(ours=f), rounds=6)
         counts.append(len(calls))
     assert counts[0] < counts[1]
+
+
+def test_the_page_lists_every_run(run):
+    import pages, speed
+    run = {**run, 'cases': ROWS}
+    told = speed.course([{**run, 'date': '2026-11-01'}, run], pages.table)
+    assert told.index('2026-11-01') < told.index(run['date']) and 'norms 1.00x' in told

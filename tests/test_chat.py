@@ -325,7 +325,11 @@ def test_a_conversation_is_restored():
     assert chat.last.prompt == other.last.prompt and chat.whole() == other.whole()
     other.restore(said)      # of its own past: nothing has to be read again
     assert other.used == other.count() > 0
-    with pytest.raises(fl.FucinaError, match='list of dicts'): chat.restore('hello')
+    before = chat.whole()
+    for wrong, said in (('hello', 'list of dicts'), ([dict(role='user', content=['a'])], 'a message is a text'),
+                        ([dict(role='system', content='x'), dict(role='<|im_end|>', content='a')], 'is no role')):
+        with pytest.raises(fl.FucinaError, match=said): chat.restore(wrong)
+    assert chat.whole() == before
 
 
 def test_a_turn_that_fails_was_none():

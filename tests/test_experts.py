@@ -1,5 +1,5 @@
 """Grouped products, mixtures of experts, and the store that streams them (chapters 25b, 46)."""
-import json, os, threading
+import json, os, threading, warnings
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -12,7 +12,9 @@ from fucinalib.llm.families import read_config
 from fucinalib.llm.names import tensor_names
 from fucinalib.llm.gathered import as_mxfp4
 from fucinalib.llm.store import ExpertStore, Place, StreamedWeight, stream_experts
+from fucinalib.llm.step import ROW_BENDS
 from fucinalib.ops.blocks import BlockTensor
+from fucinalib.ops.mixture import BENDS
 
 BACKENDS = pytest.mark.parametrize('backend', fl.backends())
 
@@ -615,3 +617,14 @@ def test_files_that_are_not_read_are_named():
     from fucinalib.llm.names import as_config
     with pytest.raises(OptionError, match='qwen35 in a GGUF[\\s\\S]*safetensors'):
         as_config({'general.architecture': 'qwen35'}, lambda name: None)
+
+
+@pytest.mark.parametrize('act', BENDS)
+def test_a_row_is_bent_as_many_are(act):
+    "And what lies far outside warns of nothing."
+    up, gate = np.array([[-300, -9, -1, 0, 2, 8, 300]], 'f4'), np.array([[300, 12, -60, -2, 3, -300, 1]], 'f4')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = ROW_BENDS[act](up, gate)
+    want = BENDS[act](Tensor(up, 'row d'), Tensor(gate, 'row d'))
+    np.testing.assert_allclose(found, want.data, rtol=2e-6, atol=1e-30)

@@ -439,7 +439,7 @@ def beside(tok, texts, pick=(False, True)):
 def test_encode_and_decode_beside_tokenizers(): beside(trained(), [*HOSTILE, *fuzz(4, 2000)])
 
 @pytest.mark.torch
-@pytest.mark.parametrize('name', ('llama-bpe qwen2 qwen35 gpt-4o tekken smollm deepseek-coder deepseek-v3 '
+@pytest.mark.parametrize('name', ('llama-bpe qwen2 qwen35 k2-horizon gpt-4o tekken smollm deepseek-coder deepseek-v3 '
                                   'falcon').split())
 def test_cuts_beside_tokenizers(name):
     tok = trained()
@@ -447,13 +447,16 @@ def test_cuts_beside_tokenizers(name):
     beside(other, [*HOSTILE, *fuzz(5, 500)], [True])
 
 # letters with their marks and with what joins letters or keeps them apart, as K2-Horizon takes them
-JOINING = splits.LLAMA3.replace(r'\p{L}+', '[\\p{L}\\p{M}\u200c\u200d]+')
+JOINING = splits.K2HORIZON
 JOINED = ['\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645', '\u0915\u094d\u200d\u0937', '\u0915\u093e', 'na\u0308ive']
 
 def test_words_with_marks_and_joiners_are_one_piece():
     said = dict(type='Split', pattern=dict(Regex=JOINING), behavior='Isolated', invert=False)
     cuts, _ = splits.pre_tokenizer(dict(type='Sequence', pretokenizers=[said]))
-    for word in JOINED: assert cuts(f'{word} {word}1') == [word, f' {word}', '1'] != cut('llama3', f'{word} {word}1')
+    for word in JOINED:
+        assert cuts(f'{word} {word}1') == [word, f' {word}', '1'] != cut('llama3', f'{word} {word}1')
+        assert cut('k2-horizon', f'{word} {word}1') == [word, f' {word}', '1']
+    assert cut('k2-horizon', "It'S 12345 we'll\n") == ['It', "'S", ' ', '123', '45', ' we', "'ll", '\n']
 
 @pytest.mark.torch
 def test_words_with_marks_and_joiners_beside_tokenizers():

@@ -96,7 +96,7 @@ def along(name,     # of the kernel without _last or _mid
 # %% ../../nbs/13_reductions.ipynb #93a43fac
 def _find_axes(x, tags):
     "Positions of the axes to reduce, all if none is named, and the tags that are left."
-    if not tags: return tuple(range(x.data.ndim)), ()
+    if not tags: return tuple(range(len(x.tags))), ()
     axes = locate(x, *tags)
     return axes, tuple([t for i, t in enumerate(x.tags) if i not in axes])
 
@@ -213,7 +213,7 @@ def _extreme(name, doc):
         if mask is None: v, at = along(name, l.see(_unmasked(x, empty)))
         else:
             v, at = along(f'masked_{name}', l.see(x.data), l.see(_selection(x, mask)))
-            v = _fill(v, at < 0, empty)
+            if empty is not None: v = _fill(v, at < 0, empty)
         return l.join(v), left, (lambda g: l.unsee(_put_at(l.shape, at, l.part(g))),)
     return op('reductions', needs=MASK, half='f32')(titled(chosen, name, doc))
 
@@ -284,7 +284,7 @@ def _fill(y, none, empty):
     return np.where(none, y.dtype.type(as_number(empty, wrap(np.zeros((), y.dtype), ()))), y)
 
 # %% ../../nbs/13_reductions.ipynb #d557c1e8
-def _masked_sums(x, axes, mask, wide=False):
+def _masked_sums(x, axes, mask, wide=False, counted=True):
     "What a masked sum and mean share: sums and counts as (outer, inner), lanes, mask in lanes."
     a, m = x.data, _selection(x, mask)
     if wide and a.dtype.kind in 'iub': a = a.astype('f8')       # never wraps
@@ -293,7 +293,7 @@ def _masked_sums(x, axes, mask, wide=False):
     pays = a.dtype == np.float32 and blocks.sum_last.kernel.pays(a.size)
     if not pays or len(blocks.way(a.shape, a.strides, axes)[1]) != 1:
         s = l.part(total(np.where(m.view('?'), a, a.dtype.type(0)), axes))
-        count = np.add.reduce(bits, axis=1, dtype=np.int64)
+        count = np.add.reduce(bits, axis=1, dtype=np.int64) if counted else None
     elif l.shape[2] == 1: s, count = along('masked_sum', l.see(a), bits)
     else: s, count = masked_sum_columns(l.see(a), bits)
     return s, count, l, bits
@@ -301,7 +301,7 @@ def _masked_sums(x, axes, mask, wide=False):
 # %% ../../nbs/13_reductions.ipynb #a4171e64
 def _masked_sum(x, axes, left, mask, empty):
     "The sum of what the mask selects: array, tags and rule."
-    s, count, l, m = _masked_sums(x, axes, mask)
+    s, count, l, m = _masked_sums(x, axes, mask, counted=empty is not None)
     def rule(g): return l.unsee(along('masked_spread', m, l.part(g)))
     if empty is not None: s = _fill(s, count == 0, empty)
     return l.join(s), left, (rule,)

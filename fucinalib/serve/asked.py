@@ -7,12 +7,17 @@ from ..llm.chat import Chat, encode_marked
 from ..llm.generation import generate, ids_of
 from .answers import Choice
 from .scheduler import Job
-from .speech import THINK, Speech
+from .speech import THINK, THOUGHTS, Channels, Speech
+from .tools import DIALECTS
 
 __all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts', 'value_of']
 
 MOST = 512      # tokens of an answer, where the request says nothing
-STOP = 1000     # letters of a text that ends one
+ANSWERS = 128   # of one request
+STOPS, LONG_STOP = 16, 1024     # texts that end an answer, and letters of one
+
+# where thoughts have channels: the head of an answer, and what ends a message, but not all that is said
+FINAL, END = '<|channel|>final<|message|>', '<|end|>'
 
 
 class BadRequest(FucinaError, ValueError):
@@ -88,11 +93,11 @@ def stops_of(given):
     "The texts that end an answer."
     stop = given.get('stop', [])
     stop = [stop] if isinstance(stop, str) else stop
-    if len(stop) > 4: raise refuse(f'stop has {len(stop)} texts', 'stop', '4 at most')
+    if len(stop) > STOPS: raise refuse(f'stop has {len(stop)} texts', 'stop', f'{STOPS} at most')
     if not all(isinstance(s, str) and s for s in stop):
         raise refuse('stop holds what is no text, or an empty one', 'stop', '["\\n"]')
-    if (longest := max(map(len, stop), default=0)) > STOP:
-        raise refuse(f'stop has a text of {longest} letters', 'stop', f'{STOP} at most')
+    if max(map(len, stop), default=0) > LONG_STOP:
+        raise refuse(f'stop has a text of {max(map(len, stop))} letters', 'stop', f'{LONG_STOP} at most')
     return stop
 
 
@@ -177,15 +182,16 @@ class Asked:
                     max_new=given.get('max_completion_tokens', given.get('max_tokens', serving.most)),
                     logprobs=more.get('top') or 0)
         n, seed = given.get('n', 1), given.get('seed', secrets.randbits(62))
-        check_many(len(prompts) * n, serving.scheduler.most, 'prompt' if len(prompts) > 1 else 'n')
+        if len(prompts) * n > ANSWERS:
+            head = f'{len(prompts)} prompts and n of {n} are {len(prompts) * n} answers'
+            raise refuse(head, 'n', f'{ANSWERS} at most')
         for i in range(len(prompts) * n): self.add(serving, prompts[i // n], i, dict(made, seed=seed + i), more)
 
     def add(self, serving, ids, i, made, more):
         "One more answer."
-        check_room(ids, serving, 'messages' if self.kind == 'chat' else 'prompt')
-        job = Job(generate(serving.model, ids, **made), None, owner=self)
+        job = Job(generate(serving.model, check_room(ids, serving, self.kind), **made), None, owner=self)
         self.jobs.append(job)
-        job.made.goes_on = self.kind != 'chat'
+        job.made.goes_on, job.made.ends = self.kind != 'chat', job.made.ends - more.get('inner', set())
         job.guide = more['guide'](job.made.ends) if more.get('guide') else None
         if more.get('shown'): job.made.tokenizer = Shown(serving.tokenizer)
         spoken = more['speech']() if 'speech' in more else Speech('answer')
@@ -199,18 +205,15 @@ class Asked:
         for job in self.jobs: job.leave()
 
 
-def check_many(n, most, param):
-    "As many answers as may wait at all."
-    if n > most: raise refuse(f'that would be {n} answers at once', param, f'{most} at most, prompts times n')
-
-
-def check_room(ids, serving, param):
+def check_room(ids, serving, kind='text'):
     "A prompt that is not empty and leaves room for an answer."
     room = getattr(getattr(serving.model, 'config', None), 'context', None)
-    if not ids: raise refuse('the prompt is empty', param, 'one token at least')
+    if not ids: raise refuse('the prompt is empty', 'prompt', 'one token at least')
     if room and len(ids) >= room:
-        raise refuse(f"this model's context is {room} tokens, and the prompt has {len(ids)}", param,
-                     'a shorter one, or a model with more room', code='context_length_exceeded')
+        param, help = ('messages', 'a shorter conversation') if kind == 'chat' else ('prompt', 'a shorter one')
+        raise refuse(f"this model's context is {room} tokens, and the prompt has {len(ids)}", param, help,
+                     code='context_length_exceeded')
+    return ids
 
 
 class Shown:
@@ -233,13 +236,16 @@ def read_chat(serving, body):
     opened = text.rstrip().endswith(THINK[0])
     if must and dialect.open and not opened: text += dialect.open + '\n'
     schemas = {name: tool['function'].get('parameters') or {} for name, tool in tools.items()}
-    form = call_form(schemas, must) if must else form_of(given)
-    state = 'opened' if opened else 'begin' if not must else 'answer'
-    marks = {*THINK, *(dialect[:2] if dialect else ())}
+    form = call_form(schemas, must, dialect.given) if must else form_of(given)
+    channels = serving.dialect is DIALECTS['harmony']
+    if channels and form and not must: text += FINAL
+    state = 'opened' if opened else 'answer' if must or channels and form else 'begin'
+    marks = {*THOUGHTS, *THINK, *(dialect[:2] if dialect else ()), *(['<|channel|>'] if channels else ())}
     return Asked(serving, given, [encode_marked(serving.tokenizer, text, mark)], 'chat', ends=chat.ends,
+                 inner={serving.tokenizer.special.get(END)} if channels else set(),
                  top=top if given.get('logprobs') else None, guide=form and serving.guides(form, THINK[1] * opened),
                  shown=not marks.isdisjoint(t for t, i in serving.tokenizer.special.items() if i in serving.control),
-                 speech=lambda: Speech(state, dialect, schemas, bool(must)))
+                 speech=lambda: (Channels if channels else Speech)(state, dialect, schemas, bool(must)))
 
 
 # ---- tools and forms
@@ -277,10 +283,10 @@ def form_of(given):
     return said['schema']
 
 
-def call_form(schemas, names):
-    "The schema of one call of some tools."
-    one = lambda name: dict(type='object', required=['name', 'arguments'], additionalProperties=False,
-                            properties=dict(name=dict(const=name), arguments=dict(type='object') | schemas[name]))
+def call_form(schemas, names, given):
+    "The schema of one call of some tools, with their arguments under the name `given`."
+    one = lambda name: {'type': 'object', 'required': ['name', given], 'additionalProperties': False,
+                        'properties': {'name': dict(const=name), given: dict(type='object') | schemas[name]}}
     return dict(anyOf=[one(name) for name in names])
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
 from importlib.resources import files
 from ipaddress import ip_address
-import uvicorn
+import h11, uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -22,11 +22,13 @@ from .asked import MOST, read_chat, read_completion, read_texts, refuse, value_o
 from .scheduler import QueueFull, Scheduler
 from .schemas import Guide, Schema, TokenTree
 from .tools import dialect_of
+from .unfit import SchemaError
 
 __all__ = ['Serving', 'app_of', 'Server', 'listen']
 
 BODY = 4 << 20      # bytes of a request
 HEADERS = 32 << 10
+HEAD = 20           # seconds for a head to come
 PATIENCE = 60       # seconds for a body to come, and for a reader to read
 FORMS = 32          # schemas whose grammars are kept
 GRACE = 5           # seconds that answers may go on when the server is to end
@@ -95,11 +97,11 @@ class Door:
             return JSONResponse(error_of('the head is too long'), 431)
         host = host_in(heads.get(b'host', ''))
         origin = heads.get(b'origin')
-        foreign = bool(origin) and host_in(origin) not in (host, '')
-        if foreign or self.local and not is_local(host):
-            said = 'this server answers to this computer alone' if self.local else \
-                   f'this server answers to pages of its own alone, not to those of {brief(origin)}'
-            return JSONResponse(error_of(said, code='forbidden_host'), 403)
+        if self.local and not is_local(host):
+            return JSONResponse(error_of('this server answers to this computer alone', code='forbidden_host'), 403)
+        if origin and host_in(origin) not in (host, ''):
+            said = f'pages of {brief(host_in(origin))} may not ask this server'
+            return JSONResponse(error_of(said, code='forbidden_origin'), 403)
         if self.key is None or path in ('/', '/health'): return None
         shown = heads.get(b'authorization', '').removeprefix('Bearer ').encode('latin-1')
         if hmac.compare_digest(sha256(shown).digest(), self.key): return None
@@ -143,7 +145,7 @@ class Hearing:
 
     async def next(self):
         choice, step, finish = await self.queue.get()
-        if isinstance(step, (QueueFull, OptionError)): raise step
+        if isinstance(step, (QueueFull, OptionError, SchemaError)): raise step
         if isinstance(step, Exception): raise refuse(f'the model failed: {brief(str(step), 200)}', status=500) from step
         return choice, step, finish
 
@@ -186,7 +188,9 @@ async def send_stream(send, asked, heard):
     try:
         async for one in chunks_of(asked, heard): await patient(event(one))
         await patient(event('[DONE]'))
-    except FucinaError as e: await patient(event(error_of(str(e), 'server_error')))
+    except FucinaError as e:
+        kind = 'invalid_request_error' if isinstance(e, (OptionError, SchemaError)) else 'server_error'
+        await patient(event(error_of(str(e), kind)))
     await patient(b'', more=False)
 
 
@@ -200,7 +204,7 @@ class Ask:
         heard = Hearing(asked)
         watcher = asyncio.create_task(self.watch(receive, asked))
         try:
-            for job in asked.jobs: serving.scheduler.submit(job)
+            serving.scheduler.submit(*asked.jobs)
             await heard.begun()
             if asked.stream: return await send_stream(send, asked, heard)
             async for choice, step, finish in heard: choice.take(step, finish)
@@ -286,8 +290,7 @@ async def on_fault(request, e):
         status = getattr(e, 'status', 400)
         kind = 'invalid_request_error' if status < 500 else 'server_error'
         said = error_of(str(e), kind, getattr(e, 'param', None), getattr(e, 'code', None))
-    more = {503: {'retry-after': '1'}, 408: {'connection': 'close'}}
-    return JSONResponse(said, status, more.get(status))
+    return JSONResponse(said, status, {'retry-after': '1'} if status == 503 else None)
 
 
 async def on_http(request, e):
@@ -322,19 +325,27 @@ def app_of(serving,    # what is served
 
 # ---- the process
 class Connection(H11Protocol):
-    "A connection that ends when no whole request came on it for a while."
+    "A connection that is closed where a head does not come, or does not end."
+    late = None
+
     def connection_made(self, transport):
         super().connection_made(transport)
-        self.seen, self.timer = None, self.loop.call_later(PATIENCE, self.look)
+        self.wait()
 
-    def look(self):
-        "A request that is answered now is waited for; one that was seen the last time already is not."
-        if self.cycle is self.seen and (self.seen is None or self.seen.response_complete): self.transport.close()
-        self.seen, self.timer = self.cycle, self.loop.call_later(PATIENCE, self.look)
+    def data_received(self, data):
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE: self.rest()
+        elif self.late is None: self.wait()
 
     def connection_lost(self, exc):
-        self.timer.cancel()
+        self.rest()
         super().connection_lost(exc)
+
+    def wait(self): self.late = self.loop.call_later(HEAD, self.transport.close)
+
+    def rest(self):
+        if self.late is not None: self.late.cancel()
+        self.late = None
 
 
 class Server(uvicorn.Server):
@@ -342,8 +353,8 @@ class Server(uvicorn.Server):
     def __init__(self, serving, sock):
         self.serving, self.sock, host = serving, sock, sock.getsockname()[0]
         super().__init__(uvicorn.Config(
-            app_of(serving, is_local(host)), ws='none', lifespan='on', log_level='warning',
-            access_log=False, server_header=False, http=Connection, h11_max_incomplete_event_size=HEADERS,
+            app_of(serving, is_local(host)), http=Connection, ws='none', lifespan='on', log_level='warning',
+            access_log=False, server_header=False, h11_max_incomplete_event_size=HEADERS,
             timeout_graceful_shutdown=GRACE + 5))
 
     @contextmanager
