@@ -616,10 +616,10 @@ def test_a_gguf_of_a_dense_model_has_no_shared_experts():
     assert 'blk.0.ffn_up.weight' in names and not any('shexp' in n for n in names)
 
 def test_maps_of_a_latent_that_a_gguf_keeps_apart_are_one():
-    from fucinalib.llm.gathered import both
+    from fucinalib.llm.gathered import latent_map
     kv = np.random.default_rng(0).normal(size=(2, 3 + 4, 5)).astype('f4')      # head, keys and values, row
     k, v = Tensor(kv[:, :3].swapaxes(1, 2).copy(), 'head row d'), Tensor(kv[:, 3:].copy(), 'head d row')
-    np.testing.assert_array_equal(both(k, v), kv.reshape(-1, 5))
+    np.testing.assert_array_equal(latent_map(k, v), kv.reshape(-1, 5))
 
 def test_heads_of_values_may_go_round_those_of_keys():
     model = model_of(QWEN35)

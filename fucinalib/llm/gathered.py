@@ -62,7 +62,7 @@ def gathered_gguf(names, get, c):
     for plain, name in names.items():
         base, part = found.groups() if (found := LAYER.fullmatch(plain)) else ('', plain)
         if part == 'attn_k_b.weight':
-            made[f'{base}attn_kv_b.weight'] = lambda k=name, v=names[f'{base}attn_v_b.weight']: both(get(k), get(v))
+            made[f'{base}attn_kv_b.weight'] = lambda k=name, v=names[f'{base}attn_v_b.weight']: latent_map(get(k), get(v))
         elif part == 'attn_v_b.weight': continue
         elif part == 'ssm_a': made[f'{plain}.weight'] = lambda n=name: wrap(np.log(-get(n).data), 'd1')
         elif part in ('ssm_dt.bias', 'exp_probs_b.bias'): made[plain[:-4] + 'weight'] = lambda n=name: get(n)
@@ -74,7 +74,7 @@ def gathered_gguf(names, get, c):
     return {plain: plain for plain in made}, lambda plain: made[plain]()
 
 
-def both(k, v):
+def latent_map(k, v):
     "Of each head, the map from the row to keys, which is stored turned, and that to values, one below the other."
     k, v = [(t if t.dtype == 'f32' else t.to('f32')).data for t in (k, v)]
     return wrap(np.concatenate([k.swapaxes(1, 2), v], 1).reshape(-1, v.shape[2]), 'd1 d2')

@@ -132,11 +132,13 @@ def _gemma4_habit(f, d, m, t):
     kinds = ['sliding_attention' if w else 'full_attention' for w in near]
     return dict(per_layer_config=own, layer_types=kinds, rope_parameters=ropes, head_dim=wide[0],
                 num_key_value_heads=sizes[0][0], intermediate_size=sizes[1][0],
-                attention_k_eq_v=t(f'blk.{far}.attn_v.weight') is None, enable_moe_block=bool(f['num_experts']))
+                attention_k_eq_v=t(f'blk.{far}.attn_v.weight') is None,
+                enable_moe_block=bool(f['num_experts']))
 
 # %% ../../nbs/44d_names.ipynb #8229cdde
 def _deepseek_habit(f, d, m, t):
-    if m('expert_gating_func', 2) != 2 or t(f'blk.{f["num_hidden_layers"] - 1}.exp_probs_b.bias') is None:
+    last = f['num_hidden_layers'] - 1
+    if m('expert_gating_func', 2) != 2 or t(f'blk.{last}.exp_probs_b.bias') is None:
         head = 'deepseek whose experts are not scored one by one'
         raise fault(OptionError, head, help='DeepSeek-V3, R1 or later')
     turned, sharp = m('rope.dimension_count'), m('rope.scaling.yarn_log_multiplier', 0.) * 10
@@ -250,8 +252,9 @@ IN_GGUF_STATES = dict(attn_qkv='into', attn_gate='z', attn_q_gate='q_gate', ssm_
                       ssm_a='a_log', ssm_dt='dt', post_attention_norm='norm2')
 IN_GGUF_OWN = dict.fromkeys(('qwen3next', 'qwen35', 'qwen35moe'), IN_GGUF_STATES) | dict(
     phi3=dict(ffn_up='gate up'), gptoss=dict(post_attention_norm='norm2'),
-    gemma4=dict(inp_gate='aside', proj='aside_out', post_norm='aside_norm', layer_output_scale='layer_scale',
-                post_ffw_norm_1='dense_after', post_ffw_norm_2='many_after', pre_ffw_norm_2='many_norm',
+    gemma4=dict(inp_gate='aside', proj='aside_out', post_norm='aside_norm',
+                layer_output_scale='layer_scale', post_ffw_norm_1='dense_after',
+                post_ffw_norm_2='many_after', pre_ffw_norm_2='many_norm',
                 ffn_gate_inp_scale='router_norm', ffn_down_exps_scale='expert_scales'),
     deepseek=dict(attn_q_a='q_down', attn_q_a_norm='q_norm', attn_q_b='q', attn_kv_a_mqa='kv',
                   attn_kv_a_norm='kv_norm', attn_kv_b='kv_up', exp_probs_b='shift'))
