@@ -23,7 +23,9 @@ class BuildKernels(build_ext):
         if self.inplace: build_kernels.build()
         else: build_kernels.build(dest=Path(self.build_lib, 'kernels_pythran'), wheel=True)
 
-    def get_outputs(self): return [str(p) for p in Path(self.build_lib, 'kernels_pythran').glob('*.so')]
+    def get_outputs(self):
+        found = Path(self.build_lib, 'kernels_pythran').rglob('*')
+        return [str(p) for p in found if p.suffix == '.so' or p.name == build_kernels.FOR]
 
 
 # A package without compiled parts installs everywhere, so kernels are declared only where they can be built.

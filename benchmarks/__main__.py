@@ -7,6 +7,7 @@ from . import harness, history
 
 FAMILIES = [m.name for m in pkgutil.iter_modules(importlib.import_module(__package__).__path__)
             if m.name not in ('harness', 'history', 'counts', '__main__')]
+MANY = 800          # cases that the whole table has at least
 LINE = '{:<24} {:>16} {:>11} {:>8} {:>8}  {}'
 
 
@@ -32,6 +33,8 @@ def arguments():
     parse.add_argument('--threads', type=int, default=2)
     parse.add_argument('--rounds', type=int, default=harness.ROUNDS,
                        help='turns of each rival; more when the machine is busy')
+    parse.add_argument('--minutes', type=float, default=5,
+                       help='what the whole table may take; whatever is late gets the fewest turns')
     parse.add_argument('--worst', type=int, nargs='?', const=20, metavar='N',
                        help='only the N cases (20) that were slowest beside torch when the whole table ran here last')
     parse.add_argument('--save', action='store_true', help='keep the whole table in benchmarks/history')
@@ -71,9 +74,12 @@ def versions(torch):
 
 def run(given, torch):
     "Time what was asked for, a line as each is ready; returns the rows."
-    rows = []
+    rows, start = [], time.monotonic()
+    each = 60 * given.minutes / max([MANY, *(len(r['cases']) for r in history.runs())])
     for family, case in wanted(given, torch):
-        rows.append(history.Row(family, case.op, str(case.size), *harness.compare(case, given.rounds)))
+        late = time.monotonic() - start > each * (len(rows) + 1)
+        rounds = min(given.rounds, harness.LEAST) if late else given.rounds
+        rows.append(history.Row(family, case.op, str(case.size), *harness.compare(case, rounds)))
         if not given.worst: show(rows[-1])
     return rows
 
@@ -101,7 +107,7 @@ def main():
     kernels.set_num_threads(given.threads)
     torch, start = rival(given.threads), time.monotonic()
     print(f'{history.processor()}; {kernels.current_backend()} kernels, {given.threads} threads, '
-          f'torch {torch.__version__ if torch else "is not installed"}')
+          f'torch {torch.__version__ if torch else "is not installed (make .venv-ref/installed brings it, 1.2 GB)"}')
     print('numpy, torch: how many times longer they take\n')
     if not given.worst: line('', 'size', 'ours', 'numpy', 'torch', '')
     rows = run(given, torch)

@@ -78,6 +78,7 @@ def main(save=False):
     build()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     found = counted()
+    if not found: sys.exit('counts    no kernel ran: they could not be compiled for x86-64-v3')
     for family, n in found.items():
         change = n / kept[family] - 1 if kept.get(family) else 0
         said = f'  {change:+.1%}' if abs(change) > MOVED else '' if family in kept else '  new'

@@ -1,10 +1,12 @@
 """Words a second of a language model, read and written; seconds to load it and to its first word, and memory.
 
-    python -m benchmarks.decoding MODEL.gguf [THREADS]      beside llama.cpp where the package xllamacpp is installed
+    python -m benchmarks.decoding MODEL.gguf [THREADS]      beside llama.cpp where the package xllamacpp is installed,
+                                                            and torch where transformers and accelerate are
 
-Ours with x as it is (f32) and rounded to 8 bits (q8), in turns with llama.cpp, which rounds it, too: a prompt of 256
-words and 64 words behind it. What happens once is measured in a process of its own for each side: seconds of loading,
-seconds until the first word behind a prompt of 30, and the most memory, beside the size of the file."""
+Ours with x as it is (f32) and rounded to 8 bits (q8), in turns with llama.cpp, which rounds it, too, and with torch
+on the same weights unpacked to f32: a prompt of 256 words and 64 words behind it. What happens once is measured in a
+process of its own for each side: seconds of loading, seconds until the first word behind a prompt of 30, and the most
+memory, beside the size of the file."""
 import json, subprocess, sys, time
 from pathlib import Path
 import numpy as np
@@ -56,6 +58,24 @@ def theirs(path, threads):
     return run
 
 
+def unpacked(path, threads):
+    "torch with the weights as f32, or None where it cannot read the file."
+    try: import accelerate, gguf, torch, transformers      # noqa: F401
+    except ImportError: return None
+    torch.set_num_threads(threads)
+    folder, name = Path(path).parent, Path(path).name
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.float32).eval()
+
+    @torch.no_grad()
+    def run(ids):
+        before = time.perf_counter()
+        y = model(torch.tensor([ids]), use_cache=True, logits_to_keep=1)
+        between = time.perf_counter()
+        for _ in range(WRITTEN): y = model(y.logits[:, -1:].argmax(-1), past_key_values=y.past_key_values)
+        return PROMPT / (between - before), WRITTEN / (time.perf_counter() - between)
+    return run
+
+
 # ---- what happens once
 
 def words(n, k=0): return [(i * 7919 + k) % 40000 + 100 for i in range(n)]
@@ -84,7 +104,8 @@ def begun(side, path, threads):
 def main(path, threads=None):
     threads = int(threads or fl.get_num_threads())
     fl.set_num_threads(threads)
-    runs = {'ours, f32': ours(path, 'f32'), 'ours, q8': ours(path, 'q8'), 'llama.cpp': theirs(path, threads)}
+    runs = {'ours, f32': ours(path, 'f32'), 'ours, q8': ours(path, 'q8'), 'llama.cpp': theirs(path, threads),
+            'torch, f32': unpacked(path, threads)}
     found = {name: [] for name, run in runs.items() if run}
     for k in range(ROUNDS):
         for name in found: found[name].append(runs[name](words(PROMPT, k)))
@@ -92,7 +113,7 @@ def main(path, threads=None):
         read, written = np.max(rates[1:], axis=0)
         print(f'{name:10} {threads} threads: {read:6.0f} words a second read, {written:5.0f} written')
     size = Path(path).stat().st_size
-    for name in found:
+    for name in [n for n in found if n != 'torch, f32']:
         load, first, most = begun(name.removeprefix('ours, '), path, threads)
         memory = '' if most is None else f', {most / 1e6:,.0f} MB, {most / size:.2f} times the file'
         print(f'{name:10} loaded in {load:.2f} s, first word of {FIRST} after {first:.2f} s{memory}')

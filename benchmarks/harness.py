@@ -14,6 +14,7 @@ except ImportError: getrusage = None        # Windows
 
 ROUNDS = 6          # turns of each rival
 LEAST = 2           # turns of one that takes long
+LIKE = .02          # two turns in a row that change no time by more are the last
 PART = .01          # seconds that one turn aims at
 REST = .002         # between turns: threads that still spin for the last rival go to sleep
 
@@ -57,12 +58,16 @@ def measure(rivals, rounds=ROUNDS):
         f()
         fit = PART / max(time.perf_counter() - start, 1e-7)
         calls[name], turns[name] = max(1, min(50, int(fit))), max(LEAST, min(rounds, int(fit * rounds)))
+    found, steady = {}, 0
     for i in range(rounds):
         for name, f in rivals.items():
             if i >= turns[name]: continue
             time.sleep(REST)
             times[name] += turn(f, calls[name])
-    return {name: float(np.quantile(seen, .25)) for name, seen in times.items()}
+        before, found = found, {name: float(np.quantile(seen, .25)) for name, seen in times.items()}
+        steady = steady + 1 if before and all(abs(t / before[name] - 1) < LIKE for name, t in found.items()) else 0
+        if steady == 2: break
+    return found
 
 
 def compare(case, rounds=ROUNDS):

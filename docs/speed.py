@@ -57,10 +57,24 @@ def described(run, table, svg):
               [(r.op, r.size, r.family, unit(r.ours), times(r.torch)) for r in history.worst(rows, WORST)]), ''])
 
 
+def course(runs, table):
+    "Every kept run in a line, so that one sees which way the figures go."
+    from benchmarks.__main__ import times
+    from benchmarks.harness import geomean
+    def line(run):
+        compared = [r.torch for r in run['cases'] if r.torch]
+        worst = min(by_family(run['cases']).items(), key=lambda f: geomean(f[1]), default=('', []))
+        return (run['date'], run['commit'], run['processor'], run['threads'], len(compared), times(geomean(compared)),
+                sum(r < 1 for r in compared), f'{worst[0]} {times(geomean(worst[1]))}')
+    head = 'date', 'commit', 'processor', 'threads', 'cases', 'mean', 'torch faster', 'slowest family'
+    return '\n'.join(['## All runs', '', table(head, map(line, runs)), ''])
+
+
 def page(table, svg):
     "The whole page."
     from benchmarks import history
     intro = ('How many times longer torch takes than fucinalib, as `make bench` measured it: a dot for each case, '
              'a bar for the geometric mean of a family. Right of 1 fucinalib is faster. '
              '[Going fast](../nbs/26_speed.ipynb) tells how such figures are measured, and what they do not say.\n')
-    return '\n'.join([intro] + [described(run, table, svg) for run in latest(history.runs())])
+    runs = history.runs()
+    return '\n'.join([intro, *(described(run, table, svg) for run in latest(runs)), course(runs, table)])

@@ -572,7 +572,9 @@ class same_axes(Check):
         stretches = all(tag in x.tags and k in (1, x.size(tag)) for tag, k in t.sizes.items())
         way = f'; {n}.broadcast_to({tags!r}, {x.shape}) repeats' if stretches else '; nothing is broadcast here'
         if set(t.tags) != set(x.tags):
-            help = f'the axes of {self.of} are {tags!r}{way}'
+            more = [tag for tag in x.tags if tag not in t.tags]
+            off = f'; {self.of}.squeeze({more[0]!r}) takes it off' if len(more) == 1 and x.size(more[0]) == 1 else ''
+            help = f'the axes of {self.of} are {tags!r}{off or way}'
             raise fault(ShapeMismatch, f'{n} has other axes than {self.of}', help, **{n: t})
         for tag, k in t.sizes.items():
             if k == x.size(tag): continue
@@ -759,6 +761,12 @@ def look_at(needs, given):
     for need in needs:
         for n in need.names:
             if given.get(n) is not None: need.say(n, given)
+
+
+def not_none(names, given):
+    "Refuse None for options in which it has no meaning."
+    for n in names.split():
+        if given[n] is None: raise fault(OptionTypeError, f'{n} is None', help=f'leave {n} out for its usual value')
 
 
 class whole(Check):

@@ -14,7 +14,7 @@ import numpy as np
 from .arguments import as_whole
 from .autograd import no_grad
 from .block_arithmetic import put_codes, store
-from .checks import flag, look_at, number, one_of, whole
+from .checks import flag, look_at, not_none, number, one_of, whole
 from .elsewhere import of_package
 from .errors import DTypeError, NonFiniteValue, OptionError, fault, named
 from .kernels.random import times_high
@@ -264,6 +264,7 @@ class Evolution(Resumable):
                  moves=.005,        # share that may move in a generation
                  cooling=0.,        # `moves` is over 1 + cooling times the generation
                 ):
+        not_none('sigma population seed decay norm flips moves cooling', locals())
         look_at(_OPTIONS, locals())
         if antithetic and population % 2:
             raise fault(OptionError, f'{population} members in pairs', help='an even number of members')

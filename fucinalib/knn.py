@@ -54,17 +54,26 @@ def to_ones(a):
     return float(2. ** -np.frexp(most)[1]) if 0 < most < np.inf else 1.
 
 # %% ../nbs/35_neighbours.ipynb #0699232a
+def _nearest_of(rows, asked, mask, k, scale):
+    "(numbers, squared distances) of the k nearest among the rows that a mask has for each question."
+    who, near = np.nonzero(mask)
+    exact = np.square(rows[near] * scale - (asked[who] * scale).astype('f8')).sum(1)
+    order = np.lexsort((exact, who))        # by question, then by distance, then as they stand
+    first = order[np.searchsorted(who, np.arange(len(asked)))[:, None] + np.arange(k)]
+    return near[first], exact[first]
+
+# %% ../nbs/35_neighbours.ipynb #35fa41a3
 def nearest_rows(rows, asked, k, found=None, most=1 << 22):
     "(numbers, distances in f64) of the k rows nearest to each question, the nearest first."
     scale = min(to_ones(rows), to_ones(asked)) if rows.dtype == 'f8' else 1.
     found, step = found or Candidates(rows), max(1, most // len(rows))
     numbers, squares = np.empty((len(asked), k), 'i8'), np.empty((len(asked), k))
     for start in range(0, len(asked), step):
-        for i, mask in enumerate(found.of(asked[start:start + step], k), start):
-            near = np.flatnonzero(mask)
-            exact = np.square(rows[near] * scale - (asked[i] * scale).astype('f8')).sum(1)
-            order = np.argsort(exact, kind='stable')[:k]
-            numbers[i], squares[i] = near[order], exact[order]
+        masks = found.of(asked[start:start + step], k)
+        some = len(masks) if np.count_nonzero(masks) * rows.shape[1] <= most else 1
+        for lo in range(0, len(masks), some):
+            at = slice(start + lo, start + lo + some)
+            numbers[at], squares[at] = _nearest_of(rows, asked[at], masks[lo:lo + some], k, scale)
     return numbers, np.sqrt(squares) / scale
 
 # %% ../nbs/35_neighbours.ipynb #4b835198

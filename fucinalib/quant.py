@@ -137,6 +137,7 @@ def int8_row(d, qs):
     "d: scale of the row, f32. qs: 32 signed codes. w = d q"
     return d.view('<f4'), signed(qs)
 
+# %% ../nbs/43_quantisation.ipynb #54ea1b8e
 @block_format(64, table=OWN, d=4, qs=32)
 def int4_64(d, qs):
     "d: scale, f32. qs: code i in the low half of byte i, code i + 32 in the high half. w = d (q - 8)"

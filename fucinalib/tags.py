@@ -54,6 +54,8 @@ def locate(x,       # anything with .tags and .shape
           )->tuple:
     "Positions of the named axes of `x`. TagError for a name that is not there."
     tags = x.tags
+    plain = [type(n) is str and n in tags for n in names]
+    if all(plain) and len({*names}) == len(names): return tuple([tags.index(n) for n in names])
     for n in names:
         if isinstance(n, (int, list)) and not isinstance(n, bool): check_position(x, n, names)
     wanted = parse(*names)

@@ -67,8 +67,16 @@ def make_directory(path):
 
 def as_path(path, kind=CheckpointError, help="the path comes first: 'run/best'"):
     "A Path, or the error for what names no file."
-    if isinstance(path, (str, os.PathLike)): return Path(path)
+    if isinstance(path, (str, os.PathLike)) and _is_name(os.fspath(path)): return Path(path)
     raise fault(kind, f'{brief(path)} is no path', help=help)
+
+
+def _is_name(text):
+    "Whether a text can be the name of a file: bytes, a NUL or half a character cannot."
+    if not isinstance(text, str) or '\0' in text: return False
+    try: os.fsencode(text)
+    except UnicodeEncodeError: return False
+    return True
 
 
 def told(what, path, error, also=''):
@@ -96,6 +104,7 @@ def replacing(path,         # directories above it are made
              ):
     "`write(data)` for the file `path`: at every moment the old one or the new one is there whole."
     path = as_path(path)
+    if not path.name: raise fault(FileError, f'{str(path)!r} is a folder', help=HELPS[IsADirectoryError])
     try:
         make_directory(path.parent)
         with _half(path, apart) as write: yield write

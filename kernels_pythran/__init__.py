@@ -18,11 +18,48 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 HERE = Path(__file__).parent
+FOR = 'built_for'       # a file beside compiled ones: the instructions of a processor that they may use
+# the two levels that wheels are made for, by Linux's names; https://gitlab.com/x86-psABIs/x86-64-ABI
+V3 = 'avx avx2 bmi1 bmi2 f16c fma abm movbe ssse3 sse4_1 sse4_2 popcnt'.split()
+V4 = [*V3, *'avx512f avx512bw avx512cd avx512dq avx512vl'.split()]
+TOLD = re.compile(r's?sse|avx|fma|bmi|f16c|abm|movbe|popcnt|adx|v?aes|gfni|v?pclmul|amx|xop|sha|sm[34]')
+
+
+def instructions():
+    """What this processor has, by Linux's names, as far as compilers use them; nothing that NumPy, which asks the
+    processor itself, does not see. Where there is no /proc, one of the two levels or nothing."""
+    from numpy._core._multiarray_umath import __cpu_features__ as seen
+    v3 = seen.get('X86_V3') or seen.get('AVX2') and seen.get('FMA3')
+    level = set(V4 if v3 and (seen.get('X86_V4') or seen.get('AVX512_SKX')) else V3 if v3 else [])
+    try:
+        with open('/proc/cpuinfo') as f: first = f.read(1 << 13).partition('\n\n')[0]
+    except OSError: return level
+    said = re.search(r'^flags\s*:(.*)$', first, re.M)
+    return {name for name in said[1].split() if TOLD.match(name) and may_have(name, level)} if said else level
+
+
+def may_have(name, level):
+    "Whether an instruction fits a level: wide vectors need the level that has them."
+    needs = 'avx512f' if name.startswith('avx512') else 'avx2' if name.startswith(('avx', 'fma', 'f16c')) else None
+    return needs is None or needs in level
+
+
+def runs_here(folder):
+    "Whether this processor has every instruction that the compiled files of a folder may use."
+    file = folder/FOR
+    return not file.exists() or set(file.read_text().split()) <= instructions()
+
+
+def folders():
+    "Where compiled files may be; of two versions of a family the later one counts."
+    return [folder for folder in (HERE, HERE/'v4') if folder.is_dir()]
 
 
 def built():
-    "Family -> compiled file. A source without one does not count: run as Python it would be the slowest path of all."
-    files = {p.name.split('.')[0]: p for suffix in EXTENSION_SUFFIXES for p in HERE.glob('*' + suffix)}
+    """Family -> compiled file that this processor can run. A source without one does not count: run as Python it would
+    be the slowest path of all."""
+    files = {p.name.split('.')[0]: p for folder in folders() if runs_here(folder)
+             for suffix in EXTENSION_SUFFIXES for p in folder.glob('*' + suffix)}
     return dict(sorted(files.items()))
 
 
@@ -55,10 +92,13 @@ def stale(module):
 def kernels():
     "Kernel name -> compiled function."
     found, old = {}, []
-    for family in built():
-        module = import_module(f'{__name__}.{family}')
+    for family, file in built().items():
+        module = import_module('.'.join([__name__, *file.parent.relative_to(HERE).parts, family]))
         if stale(module): old.append(family)
         else: found.update((name, f) for name, f in vars(module).items() if callable(f) and not name.startswith('_'))
+    if not runs_here(HERE):
+        warnings.warn('kernels built for another processor are left out; build again: make kernels', RuntimeWarning,
+                      stacklevel=2)
     if old:
         warnings.warn(f'kernels built from older sources are left out: {" ".join(old)}; build '
                       'again: make kernels',

@@ -1,6 +1,31 @@
-"""Copies into another order. Turned squares fit into the cache nearest to the processor."""
+"""Copies, and copies into another order. Turned squares fit into the cache nearest to the processor."""
+from ._loops import parts, piece, pieces, _copy
 
 SIDE = 32
+PIECE = 16384       # of a row
+
+
+def _repeat(value, y):
+    for j in range(y.shape[0]):
+        y[j] = value
+
+#pythran export flood_(float32[], float32)
+def flood_(y, value):
+    n = y.shape[0]
+    #omp parallel for firstprivate(value) if(n > 131072)
+    for c in pieces(y):
+        _repeat(value, y[piece(c, y)])
+
+
+#pythran export paste_(float32[:,:] order(C), float32[:,:] order(C), int, int, int)
+def paste_(y, a, to, first, n):
+    k = parts(n, PIECE)
+    #omp parallel for firstprivate(to, first, n, k)
+    for t in range(y.shape[0] * k):
+        i = t // k
+        lo = (t - i * k) * PIECE
+        hi = min(n, lo + PIECE)
+        _copy(a[i, first + lo:first + hi], y[i, to + lo:to + hi])
 
 
 def _square(a, out, i0, i1, j0, j1):

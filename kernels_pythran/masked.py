@@ -5,7 +5,7 @@ The sums go through the same blocks as those of reductions.py, with 0 for what i
 """
 import numpy as np
 from ._loops import blocks, of_block, parts, rest, strip, strips, _add
-from ._sums import BLOCK, block, quarters, _column_sums
+from ._sums import BLOCK, LONG, block, quarters, _column_sums
 
 NARROW = 16
 SHORT = 128
@@ -33,13 +33,13 @@ def count_of(m):
         s += np.int64(_few(m[lo:min(m.shape[0], lo + 128)]))
     return s
 
-def total(x, m, added):
-    "The sum of what is selected; `added` is that of a block."
+def total(x, m, added, size):
+    "The sum of what is selected; `added` is that of a block of `size` numbers."
     n = x.shape[0]
     s = 0.
-    v = np.empty(min(n, BLOCK), np.float32)
-    for lo in range(0, n, BLOCK):
-        hi = min(n, lo + BLOCK)
+    v = np.empty(min(n, size), np.float32)
+    for lo in range(0, n, size):
+        hi = min(n, lo + size)
         _select(x[lo:hi], m[lo:hi], v[:hi - lo])
         s += added(v[:hi - lo])
     return s
@@ -67,12 +67,12 @@ def masked_sum_last(x, m, y, count):
     elif n < SHORT:
         #omp parallel for
         for i in range(rows):
-            y[i] = np.float32(total(x[i], m[i], block))
+            y[i] = np.float32(total(x[i], m[i], block, BLOCK))
             count[i] = count_of(m[i])
     elif k == 1:
         #omp parallel for
         for i in range(rows):
-            y[i] = np.float32(total(x[i], m[i], quarters))
+            y[i] = np.float32(total(x[i], m[i], quarters, LONG))
             count[i] = count_of(m[i])
     else:
         part = np.empty((rows, k))
@@ -83,7 +83,7 @@ def masked_sum_last(x, m, y, count):
             c = rest(t, k)
             lo = c * PIECE
             hi = min(n, lo + PIECE)
-            part[i, c] = total(x[i, lo:hi], m[i, lo:hi], quarters)
+            part[i, c] = total(x[i, lo:hi], m[i, lo:hi], quarters, LONG)
             many[i, c] = count_of(m[i, lo:hi])
         for i in range(rows):
             y[i] = np.float32(np.sum(part[i]))
@@ -179,7 +179,8 @@ def along_last(x, m, sign, value, place):
     k = parts(n, PIECE)
     v = np.empty((rows, k), np.float32)
     at = np.empty((rows, k), np.int64)
-    #omp parallel for firstprivate(sign, n, k)
+    size = rows * n
+    #omp parallel for firstprivate(sign, n, k) if(size > 8192)
     for t in range(rows * k):
         i = t // k
         c = rest(t, k)
@@ -217,7 +218,8 @@ def _climb_at(x, m, sign, k, v, at):
 
 def along_mid(x, mask, sign, value, place):
     n = x.shape[1]
-    #omp parallel for firstprivate(sign, n)
+    size = x.shape[0] * n * x.shape[2]
+    #omp parallel for firstprivate(sign, n) if(size > 8192)
     for t in strips(x, STRIP):
         o, lo, hi = strip(t, x, STRIP)
         v = np.full(hi - lo, LOWEST)

@@ -46,7 +46,8 @@ def fill(mask, a, s, y): choose(_fill, mask, a, s, y)
 def band_part(x, lower, upper, y):
     n = x.shape[1]
     m = x.shape[2]
-    #omp parallel for firstprivate(n, m, lower, upper)
+    size = x.shape[0] * n * m
+    #omp parallel for firstprivate(n, m, lower, upper) if(size > 16384)
     for k in range(x.shape[0] * n):
         p = k // n
         i = k - p * n

@@ -11,6 +11,7 @@ from ._sums import BLOCK, _column_sums
 PIECE = 16384       # of a row
 ROWS = 128          # of a middle axis
 STRIP = 256         # of the inner axis
+WIDE = 1024         # the same where rows are only read
 
 
 def sizes(x):
@@ -22,8 +23,9 @@ def sizes(x):
 #pythran export abs_sum_last(float32[:,:] order(C), float32[])
 def abs_sum_last(x, y):
     rows, n = x.shape
+    size = rows * n
     if n <= PIECE:
-        #omp parallel for
+        #omp parallel for if(size > 8192)
         for i in range(rows):
             y[i] = np.float32(sizes(x[i]))
         return
@@ -37,8 +39,9 @@ def all_squares(x): return squares(x, 0.)
 #pythran export length_last(float32[:,:] order(C), float64[])
 def length_last(x, y):
     rows, n = x.shape
+    size = rows * n
     if n <= PIECE:
-        #omp parallel for
+        #omp parallel for if(size > 8192)
         for i in range(rows):
             y[i] = np.sqrt(squares(x[i], 0.))
         return
@@ -60,8 +63,9 @@ def _span(x, mean, length, i):
 def moments_last(x, mean, length):
     rows, n = x.shape
     k = parts(n, PIECE)
+    size = rows * n
     if k == 1:
-        #omp parallel for
+        #omp parallel for if(size > 8192)
         for i in range(rows):
             _span(x, mean, length, i)
         return
@@ -96,7 +100,8 @@ def _deviate_wide(x, m, g, d):
 
 #pythran export deviations_last(float32[:,:] order(C), float64[], float64[], float32[:,:] order(C))
 def deviations_last(x, mean, g, d):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1]
+    #omp parallel for if(size > 8192)
     for i in range(x.shape[0]):
         if (g[i] == 0 or plain(abs(g[i]))) and abs(mean[i]) < 1e30:
             c = np.float32(mean[i])
@@ -160,7 +165,8 @@ def infinite(s, n):
 
 def sums(add, add_wide, lost, x, origin, part):
     "What `add` adds up over each block of rows; a strip of which it lost some sums is gone through again in float64."
-    #omp parallel for
+    size = x.shape[0] * x.shape[1] * x.shape[2]
+    #omp parallel for if(size > 8192)
     for t in blocks(x, ROWS, STRIP):
         b, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
         s = np.zeros(hi - lo, np.float32)
@@ -183,7 +189,8 @@ def abs_sum_mid(x, y):
     outer, n, m = x.shape
     k = parts(n, ROWS)
     part = np.zeros((outer * k, m), np.float32)
-    #omp parallel for
+    size = outer * n * m
+    #omp parallel for if(size > 8192)
     for t in blocks(x, ROWS, STRIP):
         b, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
         _add_sizes(x[o, top:end, lo:hi], part[b, lo:hi])
@@ -258,7 +265,8 @@ def deviations_mid(x, mean, g, d):
     wide = np.empty(outer, np.int32)
     for o in range(outer):
         wide[o] = _split(mean[o], g[o], c[o], u[o], s[o])
-    #omp parallel for
+    size = outer * n * m
+    #omp parallel for if(size > 8192)
     for t in blocks(x, ROWS, STRIP):
         _, o, top, end, lo, hi = of_block(t, x, ROWS, STRIP)
         if wide[o] == 0:
@@ -274,37 +282,55 @@ def _multiply(x, p):
         p[j] *= x[j]
 
 def product(x):
+    "Of four quarters side by side."
     n = x.shape[0]
+    m = n // 32 * 8
     p = np.float64(1)
     q = np.float64(1)
     r = np.float64(1)
     s = np.float64(1)
-    m = n // 4
+    #omp simd reduction(*:p,q,r,s)
     for j in range(m):
-        p *= x[4 * j]
-        q *= x[4 * j + 1]
-        r *= x[4 * j + 2]
-        s *= x[4 * j + 3]
+        p *= np.float64(x[j])
+        q *= np.float64(x[j + m])
+        r *= np.float64(x[j + 2 * m])
+        s *= np.float64(x[j + 3 * m])
     for j in range(4 * m, n):
-        p *= x[j]
+        p *= np.float64(x[j])
     return np.float32((p * q) * (r * s))
 
 #pythran export prod_last(float32[:,:] order(C), float32[])
 def prod_last(x, y):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1]
+    #omp parallel for if(size > 8192)
     for i in range(x.shape[0]):
         y[i] = product(x[i])
 
+def _multiply_rows(x, p):
+    "Four rows at a time."
+    n = x.shape[0] // 4 * 4
+    for i in range(0, n, 4):
+        for j in range(p.shape[0]):
+            p[j] *= ((np.float64(x[i, j]) * np.float64(x[i + 1, j]))
+                     * (np.float64(x[i + 2, j]) * np.float64(x[i + 3, j])))
+    for i in range(n, x.shape[0]):
+        for j in range(p.shape[0]):
+            p[j] *= np.float64(x[i, j])
+
 #pythran export prod_mid(float32[:,:,:] order(C), float32[:,:] order(C))
 def prod_mid(x, y):
-    n = x.shape[1]
-    #omp parallel for firstprivate(n)
-    for t in strips(x, STRIP):
-        o, lo, hi = strip(t, x, STRIP)
-        p = np.ones(hi - lo)
-        for i in range(n):
-            _multiply(x[o, i, lo:hi], p)
-        _round(p, y[o, lo:hi])
+    outer, n, m = x.shape
+    k = parts(n, ROWS)
+    part = np.ones((outer * k, m))
+    size = outer * n * m
+    #omp parallel for if(size > 8192)
+    for t in blocks(x, ROWS, WIDE):
+        b, o, top, end, lo, hi = of_block(t, x, ROWS, WIDE)
+        _multiply_rows(x[o, top:end, lo:hi], part[b, lo:hi])
+    for o in range(outer):
+        for b in range(o * k + 1, o * k + k):
+            part[o * k] *= part[b]
+        _round(part[o * k], y[o])
 
 def _others(x, g, d, i):
     n = x.shape[1]

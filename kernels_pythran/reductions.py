@@ -5,7 +5,7 @@ combined one after the other.
 """
 import numpy as np
 from ._loops import blocks, of_block, parts, rest, strip, strips
-from ._sums import BLOCK, quarters, total, total_quarters, _column_sums
+from ._sums import LONG, quarters, total, total_quarters, _column_sums
 
 NARROW = 16         # rows up to this long are added one after the other
 SHORT = 128         # from so many on four running sums pay
@@ -19,8 +19,8 @@ LOWEST = np.float32(-np.inf)
 def _between(x, lo, hi):
     "total_quarters of a piece; of a slice of a slice g++ makes no vectors."
     s = 0.
-    for a in range(lo, hi, BLOCK):
-        s += quarters(x[a:min(hi, a + BLOCK)])
+    for a in range(lo, hi, LONG):
+        s += quarters(x[a:min(hi, a + LONG)])
     return s
 
 def _narrow_sums(x, y):
@@ -138,7 +138,8 @@ def _scan(x, sign, value, place, i):
     place[i] = max(at, 0)
 
 def along_short(x, sign, value, place):
-    #omp parallel for firstprivate(sign)
+    size = x.shape[0] * x.shape[1]
+    #omp parallel for firstprivate(sign) if(size > 8192)
     for i in range(x.shape[0]):
         _scan(x, sign, value, place, i)
 
@@ -147,7 +148,8 @@ def along_long(x, sign, value, place):
     k = parts(n, PIECE)
     v = np.empty((rows, k), np.float32)
     at = np.empty((rows, k), np.int64)
-    #omp parallel for firstprivate(sign, n, k)
+    size = rows * n
+    #omp parallel for firstprivate(sign, n, k) if(size > 8192)
     for t in range(rows * k):
         i = t // k
         c = rest(t, k)
@@ -183,7 +185,8 @@ def _climb_at(x, sign, k, v, at):
 
 def along_mid(x, sign, value, place):
     n = x.shape[1]
-    #omp parallel for firstprivate(sign, n)
+    size = x.shape[0] * n * x.shape[2]
+    #omp parallel for firstprivate(sign, n) if(size > 8192)
     for t in strips(x, STRIP):
         o, lo, hi = strip(t, x, STRIP)
         v = np.full(hi - lo, LOWEST)

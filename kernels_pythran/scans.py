@@ -65,21 +65,21 @@ def _recur_back(g, a, d, one, lo, hi):
 #pythran export cumsum_last(float32[:,:] order(C), float32[:,:] order(C))
 def cumsum_last(x, y):
     rows = x.shape[0]
-    #omp parallel for firstprivate(rows)
+    #omp parallel for firstprivate(rows) if(rows > 16)
     for k in range(parts(rows, GROUP)):
         _sums(x, y, k * GROUP, min(rows, k * GROUP + GROUP))
 
 #pythran export cumsum_back_last(float32[:,:] order(C), float32[:,:] order(C))
 def cumsum_back_last(g, d):
     rows = g.shape[0]
-    #omp parallel for firstprivate(rows)
+    #omp parallel for firstprivate(rows) if(rows > 16)
     for k in range(parts(rows, GROUP)):
         _sums_back(g, d, k * GROUP, min(rows, k * GROUP + GROUP))
 
 #pythran export cumprod_last(float32[:,:] order(C), float32[:,:] order(C))
 def cumprod_last(x, y):
     rows = x.shape[0]
-    #omp parallel for firstprivate(rows)
+    #omp parallel for firstprivate(rows) if(rows > 16)
     for k in range(parts(rows, GROUP)):
         _products(x, y, k * GROUP, min(rows, k * GROUP + GROUP))
 
@@ -87,7 +87,7 @@ def cumprod_last(x, y):
 #                                 float32[:,:] order(C))
 def cumprod_back_last(g, x, y, d):
     rows = x.shape[0]
-    #omp parallel for firstprivate(rows)
+    #omp parallel for firstprivate(rows) if(rows > 16)
     for k in range(parts(rows, GROUP)):
         _slopes(g, x, y, d, k * GROUP, min(rows, k * GROUP + GROUP))
 
@@ -95,7 +95,7 @@ def cumprod_back_last(g, x, y, d):
 def recurrence_last(b, a, first, y):
     rows = b.shape[0]
     one = 0 if a.shape[1] == 1 else 1
-    #omp parallel for firstprivate(rows, one)
+    #omp parallel for firstprivate(rows, one) if(rows > 16)
     for k in range(parts(rows, GROUP)):
         _recur(b, a, first, y, one, k * GROUP, min(rows, k * GROUP + GROUP))
 
@@ -103,7 +103,7 @@ def recurrence_last(b, a, first, y):
 def recurrence_back_last(g, a, d):
     rows = g.shape[0]
     one = 0 if a.shape[1] == 1 else 1
-    #omp parallel for firstprivate(rows, one)
+    #omp parallel for firstprivate(rows, one) if(rows > 16)
     for k in range(parts(rows, GROUP)):
         _recur_back(g, a, d, one, k * GROUP, min(rows, k * GROUP + GROUP))
 
@@ -155,21 +155,24 @@ def _recur_up(g, a, d, one):
 
 #pythran export cumsum_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumsum_mid(x, y):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1] * x.shape[2]
+    #omp parallel for if(size > 8192)
     for k in strips(x, STRIP):
         o, lo, hi = strip(k, x, STRIP)
         _sums_down(x[o, :, lo:hi], y[o, :, lo:hi])
 
 #pythran export cumsum_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumsum_back_mid(g, d):
-    #omp parallel for
+    size = g.shape[0] * g.shape[1] * g.shape[2]
+    #omp parallel for if(size > 8192)
     for k in strips(g, STRIP):
         o, lo, hi = strip(k, g, STRIP)
         _sums_up(g[o, :, lo:hi], d[o, :, lo:hi])
 
 #pythran export cumprod_mid(float32[:,:,:] order(C), float32[:,:,:] order(C))
 def cumprod_mid(x, y):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1] * x.shape[2]
+    #omp parallel for if(size > 8192)
     for k in strips(x, STRIP):
         o, lo, hi = strip(k, x, STRIP)
         _products_down(x[o, :, lo:hi], y[o, :, lo:hi])
@@ -177,7 +180,8 @@ def cumprod_mid(x, y):
 #pythran export cumprod_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C),
 #                                float32[:,:,:] order(C))
 def cumprod_back_mid(g, x, y, d):
-    #omp parallel for
+    size = x.shape[0] * x.shape[1] * x.shape[2]
+    #omp parallel for if(size > 8192)
     for k in strips(x, STRIP):
         o, lo, hi = strip(k, x, STRIP)
         _slopes_up(g[o, :, lo:hi], x[o, :, lo:hi], y[o, :, lo:hi], d[o, :, lo:hi])
@@ -186,7 +190,8 @@ def cumprod_back_mid(g, x, y, d):
 #                              float32[:,:,:] order(C))
 def recurrence_mid(b, a, first, y):
     one = 0 if a.shape[1] == 1 else 1
-    #omp parallel for firstprivate(one)
+    size = b.shape[0] * b.shape[1] * b.shape[2]
+    #omp parallel for firstprivate(one) if(size > 8192)
     for k in strips(b, STRIP):
         o, lo, hi = strip(k, b, STRIP)
         _recur_down(b[o, :, lo:hi], a[o, :, lo:hi], first[o, lo:hi], y[o, :, lo:hi], one)
@@ -194,7 +199,8 @@ def recurrence_mid(b, a, first, y):
 #pythran export recurrence_back_mid(float32[:,:,:] order(C), float32[:,:,:] order(C), float32[:,:,:] order(C))
 def recurrence_back_mid(g, a, d):
     one = 0 if a.shape[1] == 1 else 1
-    #omp parallel for firstprivate(one)
+    size = g.shape[0] * g.shape[1] * g.shape[2]
+    #omp parallel for firstprivate(one) if(size > 8192)
     for k in strips(g, STRIP):
         o, lo, hi = strip(k, g, STRIP)
         _recur_up(g[o, :, lo:hi], a[o, :, lo:hi], d[o, :, lo:hi], one)

@@ -1,7 +1,10 @@
 """Scores become shares, row by row."""
 import numpy as np
-from ._loops import strip, strips, _add
+from ._loops import parts, strip, strips, _add
 from ._sums import BLOCK, quarters, total_quarters
+
+NARROW = 64         # rows up to this long go together, LANES of them: an exp takes whole vectors
+LANES = 64
 
 
 def block2(x, y):
@@ -69,9 +72,45 @@ def total_exp(x, m, t):
         s += quarters(t[:hi - lo])
     return s
 
+def _lower(x, e, m):
+    "x - max of each row, one row after the other in e; the maxima, 0 for infinite ones, in m."
+    n = x.shape[1]
+    for i in range(x.shape[0]):
+        top = x[i, 0]
+        for j in range(1, n):
+            top = x[i, j] if x[i, j] > top else top
+        m[i] = top if top - top == 0 else np.float32(0)
+        for j in range(n):
+            e[i * n + j] = x[i, j] - m[i]
+
+def _sums_of(e, s, n):
+    for i in range(s.shape[0]):
+        a = np.float32(0)
+        for j in range(n):
+            a += e[i * n + j]
+        s[i] = a
+
+def narrow_logsumexp(x, y):
+    rows, n = x.shape
+    e = np.empty(rows * n, np.float32)
+    m = np.empty(rows, np.float32)
+    _lower(x, e, m)
+    e[:] = np.exp(e)
+    _sums_of(e, y, n)
+    y[:] = np.log(y)
+    y += m
+
 #pythran export logsumexp_last(float32[:,:] order(C), float32[])
 def logsumexp_last(x, y):
     size = x.shape[0] * x.shape[1]
+    if x.shape[1] <= NARROW:
+        rows = x.shape[0]
+        #omp parallel for firstprivate(rows) if(size > 4096)
+        for t in range(parts(rows, LANES)):
+            lo = t * LANES
+            hi = min(rows, lo + LANES)
+            narrow_logsumexp(x[lo:hi], y[lo:hi])
+        return
     #omp parallel for if(size > 4096)
     for i in range(x.shape[0]):
         m = np.max(x[i])
@@ -82,9 +121,43 @@ def logsumexp_last(x, y):
 
 def shift(y): return np.float32(0) if y < np.float32(-3.4028235e38) else y
 
+def _below(x, y, e):
+    n = x.shape[1]
+    for i in range(x.shape[0]):
+        m = shift(y[i])
+        for j in range(n):
+            e[i * n + j] = x[i, j] - m
+
+def _edges(d, e):
+    "As in unary: exp of whole vectors ends before float32 does."
+    for i in range(d.shape[0]):
+        if d[i] > 88 or d[i] < -87:
+            e[i] = np.exp(d[i])
+
+def _weigh(e, g, gx):
+    n = gx.shape[1]
+    for i in range(gx.shape[0]):
+        for j in range(n):
+            gx[i, j] = e[i * n + j] * g[i]
+
+def narrow_logsumexp_back(x, y, g, gx):
+    d = np.empty(x.shape[0] * x.shape[1], np.float32)
+    _below(x, y, d)
+    e = np.exp(d)
+    _edges(d, e)
+    _weigh(e, g, gx)
+
 #pythran export logsumexp_last_backward(float32[:,:] order(C), float32[], float32[], float32[:,:] order(C))
 def logsumexp_last_backward(x, y, g, gx):
     size = x.shape[0] * x.shape[1]
+    if x.shape[1] <= NARROW:
+        rows = x.shape[0]
+        #omp parallel for firstprivate(rows) if(size > 4096)
+        for t in range(parts(rows, LANES)):
+            lo = t * LANES
+            hi = min(rows, lo + LANES)
+            narrow_logsumexp_back(x[lo:hi], y[lo:hi], g[lo:hi], gx[lo:hi])
+        return
     #omp parallel for if(size > 4096)
     for i in range(x.shape[0]):
         m = shift(y[i])

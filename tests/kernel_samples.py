@@ -319,6 +319,9 @@ SAMPLES.update(activate_q8_0=eights(32),
                unpack_planes=packed_planes('q4_1', False))
 MORE += [('dot_planes', packed_planes('q8_0', True)), ('unpack_planes', packed_planes('q6_k', False))]
 SAMPLES.update(turn=cubes(lambda s, shape: [s.any(*shape)], tol=0),
+               flood_=flat('any', np.float32(.3), tol=0),
+               paste_=matrices(lambda s, shape: [s.any(shape[0], shape[1] + 4), s.any(shape[0], shape[1] + 2), 3, 1,
+                                                 shape[1]], tol=0),
                flip_last=matrices(lambda s, shape: [s.any(*shape)], tol=0))
 
 # products: of two vectors, of lanes, of many small matrices
@@ -425,6 +428,26 @@ for at, into in ((seen_by, SAMPLES), (lambda make, tol=0: seen_by(make, tol, WID
         depthwise_filters=at(
             lambda s, m, h, w, c, g: [s.unit(m, g[8], g[9] * c), s.mild(m, h, w * c), c, *g], 1e-4))
     if into is not SAMPLES: MORE += list(into.items())
+
+# without a matrix of windows: channels in one group or, twice as many, in two; few are laid out as windows
+from fucinalib.kernels import correlation as cor
+
+def correlating(groups, o, relu, back=False, window=(2, 3, 2, 1, 1, 2, 1, 1)):
+    def make(s, m, h, w, c, g):
+        c, deep, (oh, ow) = c * groups, g[0] * g[1] * c, g[-2:]
+        how, table, panels, slopes = cor.tasks(groups, o, relu, c, *g)
+        x = s.mild(m, h, w * c)
+        if back:
+            units = cor.lots_of(m * len(table))
+            return [s.unit(m * oh * ow * groups * o), x, how, table, slopes, units, groups, deep, o]
+        y = np.zeros(m * oh * ow * groups * o, 'f4')
+        return [y, x, s.unit(groups, deep, o), s.unit(groups, o), how, table, panels]
+    return seen_by(make, 1e-4, window)
+
+SAMPLES.update(correlate_=correlating(1, 20, 1), correlate_weights=correlating(1, 20, 0, True))
+MORE += [('correlate_', correlating(2, 7, 0, window=WIDE)),
+         ('correlate_', correlating(1, 50, 0, window=(3, 3, 1, 1, 1, 1, 1, 1))),
+         ('correlate_weights', correlating(2, 40, 0, True, (3, 2, 2, 1, 2, 0, 1, 2)))]
 
 pools = lambda make, tol=0, window=(2, 3, 2, 1, 1, 2, 1, 1): seen_by(
     lambda s, m, h, w, c, g: make(s, m, h, w, c, (*g[:6], *g[8:])), tol, window)

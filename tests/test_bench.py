@@ -71,3 +71,27 @@ def test_the_page_shows_the_last_run_of_each_processor(run):
 
 def test_the_samples_of_the_counts_run():
     for call in counts.samples().values(): call()
+
+
+def test_times_that_stand_still_are_not_taken_again(monkeypatch):
+    "Three turns of a steady clock, not all of them; as many as were asked for of one that drifts."
+    clock, step = [0.], [.01, 1.]
+    def f():
+        clock[0] += step[0]
+        step[0] *= step[1]
+        calls.append(1)
+    monkeypatch.setattr(harness.time, 'perf_counter', lambda: clock[0])
+    monkeypatch.setattr(harness, 'interrupted', lambda: 0)
+    counts = []
+    for step[1] in (1., .9):
+        calls = []
+        harness.measure(dict(ours=f), rounds=6)
+        counts.append(len(calls))
+    assert counts[0] < counts[1]
+
+
+def test_the_page_lists_every_run(run):
+    import pages, speed
+    run = {**run, 'cases': ROWS}
+    told = speed.course([{**run, 'date': '2026-11-01'}, run], pages.table)
+    assert told.index('2026-11-01') < told.index(run['date']) and 'norms 1.00x' in told

@@ -3,6 +3,7 @@ import hashlib, importlib.util, os, re, subprocess, sys, threading
 from pathlib import Path
 import pytest
 import build_kernels
+import kernels_pythran
 
 
 @pytest.fixture
@@ -256,3 +257,44 @@ def test_make_lab_compiles_nothing_first():
     root = Path(build_kernels.__file__).parents[1]
     rule = re.search(r'^lab: (.*?)##', (root/'Makefile').read_text(), re.M)[1]
     assert 'kernels' not in rule and '$(LAB)' in rule
+
+
+# processors
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch):
+    "A folder of kernels that were compiled for two levels"
+    monkeypatch.setattr(kernels_pythran, 'HERE', tmp_path)
+    for folder, march, names in (tmp_path, 'x86-64-v3', 'one two'), (tmp_path/'v4', 'x86-64-v4', 'one'):
+        folder.mkdir(exist_ok=True)
+        for name in names.split(): (folder/f'{name}{build_kernels.SUFFIX}').touch()
+        build_kernels.note_processor(folder, march)
+    return tmp_path
+
+
+@pytest.mark.parametrize('has, found', [(kernels_pythran.V4, dict(one='v4', two='')),
+                                        (kernels_pythran.V3, dict(one='', two='')),
+                                        (kernels_pythran.V3[1:], {}), ([], {})])
+def test_a_processor_is_given_what_it_can_run(has, found, shelf, monkeypatch):
+    monkeypatch.setattr(kernels_pythran, 'instructions', lambda: set(has))
+    places = {name: str(p.parent.relative_to(shelf)).strip('.') for name, p in kernels_pythran.built().items()}
+    assert places == found
+
+
+def test_kernels_of_another_processor_are_left_out_and_that_is_told(shelf, monkeypatch):
+    monkeypatch.setattr(kernels_pythran, 'instructions', lambda: {'sse2'})
+    with pytest.warns(RuntimeWarning, match='another processor'): assert kernels_pythran.kernels() == {}
+
+
+def test_a_wheel_has_a_second_version_of_what_is_hot(folder, compiled, tmp_path, monkeypatch):
+    monkeypatch.delenv('FUCINALIB_MARCH', raising=False)
+    monkeypatch.setattr(build_kernels, 'X86', True)
+    monkeypatch.setattr(build_kernels, 'TWICE', ['two'])
+    build_kernels.build(folder, dest=tmp_path/'wheel', wheel=True)
+    assert sorted(compiled) == ['one', 'two', 'two'] and built(tmp_path/'wheel'/'v4') == ['two']
+    assert 'avx512f' not in (tmp_path/'wheel'/'built_for').read_text().split()
+    assert 'avx512f' in (tmp_path/'wheel'/'v4'/'built_for').read_text().split()
+
+
+def test_hot_families_exist():
+    assert {*build_kernels.TWICE} <= {src.stem for src in build_kernels.sources()}

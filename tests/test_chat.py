@@ -300,6 +300,38 @@ def test_a_conversation_longer_than_the_context():
     assert long.ask('x') and long.last.finish == 'length' and long.last.prompt + long.last.answer == 160
 
 
+def test_a_turn_is_taken_back():
+    "What is read again is the new question alone."
+    model = Speaker(['One.', 'Two.', 'Three.'])
+    chat = Chat(model)
+    assert chat.undo() is None
+    chat.ask('a')
+    first = chat.used
+    chat.ask('bb')
+    assert chat.undo() == 'bb' and [m['content'] for m in chat.messages] == ['a', 'One.']
+    assert 0 <= chat.used - first <= 2 and chat.used == chat.count()      # the template writes the end of a turn
+    assert chat.ask('cc') == 'Three.' and chat.last.prompt - chat.last.read >= first
+    assert chat.undo() == 'cc' and chat.undo() == 'a' and chat.messages == [] and chat.used == chat.count() == 0
+
+
+def test_a_conversation_is_restored():
+    said = [dict(role='system', content='Be kind.'), dict(role='user', content='a'),
+            dict(role='assistant', content='One.')]
+    chat, other = Chat(Speaker(['Two.'])), Chat(Speaker(['One.', 'Two.']), 'Be kind.')
+    chat.restore(said)
+    other.ask('a')
+    assert chat.whole() == other.whole() == said and chat.system == 'Be kind.' and chat.used == 0 < chat.count()
+    chat.ask('b'), other.ask('b')
+    assert chat.last.prompt == other.last.prompt and chat.whole() == other.whole()
+    other.restore(said)      # of its own past: nothing has to be read again
+    assert other.used == other.count() > 0
+    before = chat.whole()
+    for wrong, said in (('hello', 'list of dicts'), ([dict(role='user', content=['a'])], 'a message is a text'),
+                        ([dict(role='system', content='x'), dict(role='<|im_end|>', content='a')], 'is no role')):
+        with pytest.raises(fl.FucinaError, match=said): chat.restore(wrong)
+    assert chat.whole() == before
+
+
 def test_a_turn_that_fails_was_none():
     model = Speaker()
     chat = Chat(model)

@@ -7,7 +7,7 @@ from fucinalib import kernels, measuring
 from fucinalib.kernels import choices, discovery
 
 ODD = np.array([0, -0., np.inf, -np.inf, np.nan, 1e-40, 3e38, -.5, 2.5, 1, -1], 'f4')
-FOUND = dict(numbers=dict(chain=512, tiles=64), floors=dict(where=256))
+FOUND = dict(numbers=dict(chain=512, tiles=128), floors=dict(where=256))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_what_was_kept_is_followed_where_no_digit_changes(compiled, monkeypatch)
     assert kernels.dispatch.moved_floors() == dict(where=(1 << 12, 256))
     monkeypatch.setenv('FUCINALIB_CHOICES', 'all')
     choices.follow(compiled)
-    assert choices.chosen.tiles == 64
+    assert choices.chosen.tiles == 128
     monkeypatch.setenv('FUCINALIB_CHOICES', 'table')
     choices.follow(compiled)
     assert kernels.table['where'].floor == 1 << 12 and choices.chosen.chain == choices.CHOICES['chain'].value

@@ -185,6 +185,29 @@ def test_a_wrong_command_ends_with_two(fucina, args, said):
     assert done.returncode == 2 and said in done.stderr and 'Traceback' not in done.stderr
 
 
+@pytest.mark.parametrize('args, said', [
+    ('pull org/x', 'That is: fucina models pull'), ('ls', 'fucina models list'), ('help', 'fucina --help'),
+    ('rnu', "No such command 'rnu'. Did you mean 'run'?\n"), ('models download x', 'fucina models pull'),
+    ('models lst', "'list'"), ('run hi -ngl 99', '-ngl is no option here: this version computes on the processor'),
+    ('run hi -hf a/b', '-m org/name'), ('run hi --max-tokens=9', '-n 256'), ('run hi -q8', '--quant q8_0'),
+    ('run hi -c 99', 'the context is'), ('chat hello', 'fucina run "hello"'),
+    ('run hi -ngl 99 -n 5', '-ngl is no'), ('serve -p 80', '--port'),
+    ('run hi --temprature 1', "'--temp'")])
+def test_what_others_call_it_is_told(fucina, args, said):
+    done = fucina(*args.split())
+    assert done.returncode == 2 and said in done.stderr and done.stdout == ''
+
+
+def test_words_that_are_spelled_otherwise(fucina):
+    "One dash before a long name, _ in it, the prompt as an option."
+    tokens = lambda *args: json.loads(fucina('run', '-m', 'x', '-json', *args).stdout)['prompt_tokens']
+    odd = '--prompt=ab', '-topp', '.5', '--max_new=9', '-nocache', '-seed', '1'
+    assert tokens('-p', 'ab') == tokens('ab') == tokens(*odd)
+    assert tokens('--', '-json') == tokens('-p', '12345')
+    import fucinalib as fl
+    assert fucina('--version').stdout == fucina('-V').stdout == f'fucinalib {fl.__version__}\n'
+
+
 def test_a_terminal_without_letters_ends_nothing(fucina):
     assert fucina('run', 'hi', '-m', 'x:caf\u00e9 \u4e2d', PYTHONIOENCODING='ascii',
                   PYTHONUTF8='0').stdout == 'caf? ?\n'
@@ -214,6 +237,13 @@ def test_ctrl_c_ends_a_question(env, tmp_path):
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=60)
     assert p.returncode == 130 and 'Traceback' not in err and out.endswith('\n')
+
+
+def test_where_the_time_went(fucina, tmp_path):
+    import pstats
+    assert fucina('run', 'hi', '-m', 'x', '--cpuprofile', 'p').returncode == 0
+    assert any(name == 'generate' for _, _, name in pstats.Stats(str(tmp_path/'p')).stats)
+    assert fucina('run', 'hi', '-m', 'x', '--cpuprofile', '/dev/null/p').returncode == 1
 
 
 # ---- chat
@@ -368,12 +398,14 @@ def test_flags_that_commands_share():
     from fucinalib.cli.app import fucina
     names = lambda c: {o for p in fucina.commands[c].params for o in p.opts}
     loading = set('--model -m --threads --quant --requant --cache'.split())
+    assert '-t' in names('run')
     shared = loading | set('--draft --propose --max-new -n --temp --top-p --top-k --min-p --repeat-penalty --seed '
                            '--stop --system --think --tool'.split())
     assert loading <= names('bench')
     assert shared <= names('run') and shared <= names('chat')
-    assert names('run') - names('chat') == {'prompt', '--raw', '--json', '--stats'} and {'-p', '-n', '-r',
-                                                                                         '--json'} <= names('bench')
+    assert names('run') - names('chat') == {'words', '-p', '--prompt', '--raw', '--json', '--stats',
+                                              '--cpuprofile'}
+    assert {'-p', '-n', '-r', '--json'} <= names('bench')
 
 
 def test_models_that_are_here(fucina, tmp_path):

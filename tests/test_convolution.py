@@ -392,3 +392,53 @@ def test_depthwise_border_times_what_is_no_number(backend, bad):
     y = fl.Tensor(x, 'c time').conv1d(fl.Tensor(w, 'c tap'), 'time', 'tap', causal=True).data
     np.testing.assert_array_equal(y[0], [1, 2, 2])
     np.testing.assert_array_equal(y[1], [np.nan, bad, bad])
+
+
+# without a matrix of windows
+
+DIRECTLY = [(16, 16, 1, 3, 1), (32, 40, 1, 3, 1), (1, 16, 1, 3, 2), (3, 33, 1, 5, 1), (24, 48, 2, 3, 1),
+            (32, 32, 8, 3, 1), (20, 7, 1, (1, 3), 1), (17, 64, 1, 2, 2)]
+
+def directly(c, o, groups, size, stride, seed=0, dtype='f4'):
+    "x, w and b of a convolution that makes no matrix, its options, and a gradient."
+    kh, kw = size if isinstance(size, tuple) else (size, size)
+    x, w, b = [fl.param(normal(tags, *shape, seed=seed + i, dtype=dtype)) for i, (tags, shape) in enumerate((
+        ('n h w c', (3, 17, 19, c)), ('o kh kw i', (o, kh, kw, c // groups)), ('o', (o,))))]
+    how = dict(stride=stride, padding=(kh // 2, kw // 2), groups=groups)
+    return (x, w, b), how, rng(9).standard_normal(x.conv2d(w, b, **how).shape).astype(dtype)
+
+def both_ways(leaves, how, g):
+    x, w, b = leaves
+    y = x.conv2d(w, b, relu=True, **how)
+    y.backward(g)
+    return [a.copy() for a in (y.numpy(), *[t.grad.numpy() for t in leaves])]
+
+@pytest.mark.parametrize('case', DIRECTLY)
+def test_threads_change_no_bit_of_a_direct_convolution(case):
+    before, results = fl.get_num_threads(), []
+    try:
+        for n in (1, 2, 3):
+            fl.set_num_threads(n)
+            results.append([a.tobytes() for a in both_ways(*directly(*case))])
+    finally: fl.set_num_threads(before)
+    assert results[0] == results[1] == results[2]
+
+@pytest.mark.torch
+@pytest.mark.parametrize('dtype,tol', [('f4', 3e-6), ('f8', 1e-12)])
+@pytest.mark.parametrize('case', DIRECTLY)
+def test_direct_convolutions_beside_torch(case, dtype, tol):
+    torch = pytest.importorskip('torch')
+    leaves, how, g = directly(*case, dtype=dtype)
+    first = lambda a: torch.tensor(np.ascontiguousarray(np.moveaxis(a, -1, 1) if a.ndim == 4 else a))
+    theirs = [first(t.numpy()).requires_grad_() for t in leaves]
+    y = torch.nn.functional.conv2d(*theirs, **how).relu()
+    y.backward(first(g))
+    for ours, t in zip(both_ways(leaves, how, g), (y.detach(), *[t.grad for t in theirs]), strict=True):
+        want = np.moveaxis(t.numpy(), 1, -1) if t.ndim == 4 else t.numpy()
+        np.testing.assert_allclose(ours, want, rtol=0, atol=tol * max(1, np.abs(want).max()))
+
+def test_what_is_not_a_number_stays_in_its_windows():
+    (x, w, b), how, g = directly(20, 40, 1, 3, 1)
+    x.data[0, 8, 8, 0] = np.nan
+    lost = np.isnan(x.conv2d(w, b, **how).numpy()).all(-1)
+    assert np.argwhere(lost).tolist() == [[0, i, j] for i in (7, 8, 9) for j in (7, 8, 9)]

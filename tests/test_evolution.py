@@ -415,3 +415,9 @@ def test_what_has_nothing_that_learns_and_what_is_no_state():
     for wrong in (None, 5, [], {}, dict(steps='x', seed=0), dict(steps=-1, seed=0), dict(steps=0, seed=float('nan'))):
         with pytest.raises(FucinaError, match='state|steps|seed'): run.load_state_dict(wrong)
     assert (run.steps, run.seed) == (0, 0)
+
+
+@pytest.mark.parametrize('name', 'sigma population seed decay norm flips moves cooling'.split())
+def test_none_is_no_value_where_it_means_nothing(name):
+    with pytest.raises(fl.OptionTypeError, match=f'{name} is None'):
+        fl.evolution.Evolution([fl.param(np.ones(3, 'f4'), 'd')], **{name: None})

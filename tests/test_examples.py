@@ -6,8 +6,10 @@ import fucinalib as fl
 from fucinalib.errors import FileError, OptionError, UnknownName
 from fucinalib.examples import answers, listed, run
 
+GPT2 = os.path.join(os.path.dirname(__file__), 'data', 'decoders', 'gpt2')
 SMALL = dict(      # name -> settings under which it runs in a moment
     balance='--generations 3 --steps 60', flappy='--generations 1 --birds 4 --pipes 3',
+    gpt2=f'--model {GPT2} --n 3 --quant q8_0',
     hello='', dot='', tensors='', dataset='', plasma='--width 12 --height 7 --frames 2', xor='--steps 400',
     fizzbuzz='--epochs 8 --n 15', spiral='--epochs 60', iris='--epochs 60', digits='--n 300 --epochs 6',
     mnist='--n 20 --epochs 1 --size 8', fashion='--n 20 --epochs 1 --size 8',
@@ -60,6 +62,11 @@ def test_a_language_model_plays(monkeypatch):
 
 def test_nobody_flies():
     with pytest.raises(OptionError, match='nobody flies'): run('flappy', '--birds', 0)
+
+def test_gpt2_goes_on(capsys):
+    assert run('gpt2', '--model', GPT2, '--n', 4)['ids'] == [
+        step.id for step in fl.llm.generate(fl.llm.load(GPT2), [1, 2, 3], max_new=4)]
+    with pytest.raises(OptionError, match='0 tokens are none'): run('gpt2', '--n', 0)
 
 def test_every_example_is_tried_and_told():
     assert SMALL.keys() == listed().keys()

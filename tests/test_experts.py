@@ -1,5 +1,5 @@
 """Grouped products, mixtures of experts, and the store that streams them (chapters 25b, 46)."""
-import json, os, threading
+import json, os, threading, warnings
 import numpy as np
 import pytest
 import fucinalib as fl
@@ -12,7 +12,9 @@ from fucinalib.llm.families import read_config
 from fucinalib.llm.names import tensor_names
 from fucinalib.llm.gathered import as_mxfp4
 from fucinalib.llm.store import ExpertStore, Place, StreamedWeight, stream_experts
+from fucinalib.llm.step import ROW_BENDS
 from fucinalib.ops.blocks import BlockTensor
+from fucinalib.ops.mixture import BENDS
 
 BACKENDS = pytest.mark.parametrize('backend', fl.backends())
 
@@ -628,3 +630,13 @@ def test_heads_of_values_may_go_round_those_of_keys():
     plain = look.heads(y)[0]
     look.tiled = True
     np.testing.assert_array_equal(look.heads(y)[0], plain[:, :, [0, 2, 1, 3]])
+
+@pytest.mark.parametrize('act', BENDS)
+def test_a_row_is_bent_as_many_are(act):
+    "And what lies far outside warns of nothing."
+    up, gate = np.array([[-300, -9, -1, 0, 2, 8, 300]], 'f4'), np.array([[300, 12, -60, -2, 3, -300, 1]], 'f4')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        found = ROW_BENDS[act](up, gate)
+    want = BENDS[act](Tensor(up, 'row d'), Tensor(gate, 'row d'))
+    np.testing.assert_allclose(found, want.data, rtol=2e-6, atol=1e-30)

@@ -214,6 +214,13 @@ def test_a_target_that_is_classes_is_one(words, classes, kind, like, tmp_path):
     if kind == 'i64' and max(like) < 3: assert fl.rand('batch c', (3, 3)).cross_entropy('c', rows.y).item() > 0
 
 
+def test_an_axis_of_one_place_is_taken_off():
+    "The last layer of a regression gives 'out=1', and what is to be learnt has no such axis."
+    x, y = fl.zeros('batch out', (4, 1)), fl.zeros('batch', 4)
+    way = told('x.mse_loss(y)', x=x, y=y).split('; ')[1].removesuffix(' takes it off')
+    assert eval(way, dict(x=x)).mse_loss(y).item() == 0
+
+
 # ---- labels that have an axis too many
 PICKED = fl.one_hot(fl.Tensor([0, 2, 1, 0], 'batch'), 'class', 3)
 GUESS = fl.randn('batch class', (4, 3), seed=0)

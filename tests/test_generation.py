@@ -660,3 +660,21 @@ def test_beams_are_those_of_transformers(beams, tmp_path):
             texts = [t[:t.index(eos) + 1] if eos in t else t for t in texts]
             assert [b.ids for b in found] == texts
             np.testing.assert_allclose([b.score for b in found], want.sequences_scores.numpy(), atol=1e-4)
+
+
+def test_what_is_no_context_and_no_number_of_beams_is_told():
+    model = decoder()
+    for odd in ([], 'x', 3, model):
+        with pytest.raises(OptionTypeError, match='fl.llm.Context'): generate(model, [1], context=odd)
+    for odd in (None, 1.5, 'x', 10**30, 0):
+        with pytest.raises(FucinaError, match='beams'): beam_search(model, [1], beams=odd)
+    for odd in (None, 'x', 10**30, np.nan):
+        with pytest.raises(FucinaError, match='length_penalty'): beam_search(model, [1], length_penalty=odd)
+    assert len([*generate(model, [1], max_new=1, logprobs=10**30)][0].top) == model.config.vocab
+
+
+def test_what_is_no_cache_is_told():
+    model = decoder()
+    for odd in ([], 'x', 3, {}):
+        with pytest.raises(OptionTypeError, match='model.cache'): model([1], cache=odd)
+    with pytest.raises(InvalidShape, match='several lengths'): model([[1], [2, 3]])

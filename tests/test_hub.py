@@ -534,6 +534,16 @@ def made(folder, *files):
     return folder
 
 
+@pytest.mark.parametrize('address, name', [
+    ('https://huggingface.co/org/small', 'org/small'), ('hf.co/org/small/', 'org/small'),
+    ('hf://org/small', 'org/small'),
+    ('https://huggingface.co/org/small/tree/main', 'org/small'), ('org/small', 'org/small'),
+    ('https://huggingface.co/org/small/blob/main/in/x.Q4_0.gguf?download=true', 'org/small:x.Q4_0.gguf'),
+    ('https://elsewhere.org/org/small', 'https://elsewhere.org/org/small'), ('./org/small', './org/small')])
+def test_an_address_of_the_hub_is_a_name(address, name):
+    assert hub.of_address(address) == name
+
+
 def test_a_path_is_itself(server, tmp_path, monkeypatch):
     one, many = made(tmp_path/'one', 'a.gguf'), made(tmp_path/'many', 'config.json', 'model.safetensors')
     assert hub.find(one) == hub.find(one/'a.gguf') == hub.find(str(one/'a.gguf')) == one/'a.gguf'

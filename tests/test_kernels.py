@@ -616,7 +616,8 @@ def by_size():
             fl.optim.clip_grad_norm([tall], .1)
             kind([tall], lr=1e-3).step()
         tall.zero_grad()
-        for f in (lambda: tall.softmax('a'), lambda: tall.log_softmax('a'), lambda: tall.gelu(approximate='quant'),
+        for f in (lambda: fl.concat([tall, tall], 'b'), lambda: tall.softmax('a'), lambda: tall.log_softmax('a'),
+                  lambda: tall.gelu(approximate='quant'),
                   lambda: fl.einsum(made('a', 400), made('b', 400), 'a b'),
                   lambda: square.dot(made('g k n', 3000, 4, 4), 'k'),
                   lambda: tall.dot(made('a b', 400, 300), 'a'), lambda: picture.conv2d(taps, padding=1)):

@@ -255,3 +255,16 @@ def test_a_bigram_counts():
     share = m(m.tokenizer.encode('a')).exp().numpy()
     assert np.allclose(share, [[0, 0, 2 / 3, 1 / 3]], atol=1e-6) and m.tokenizer.decode([1, 2, 0]) == ' a b'
     assert m([1, 2]).tags == ('seq', 'vocab') and m([1, 2], last=True).tags == ('vocab',)
+
+
+@pytest.mark.parametrize('penalties', [dict(repetition_penalty=1e-300), dict(repetition_penalty=1e300),
+                                       dict(presence_penalty=1e300), dict(frequency_penalty=-1e300)])
+def test_penalties_beyond_all_numbers_warn_of_nothing(penalties):
+    import warnings
+    row = np.array([1, -1, 2, 0, -3], 'f4')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        sampler = Sampler(Sampling(**penalties), [0, 1])
+        sampler.logits(row)
+        sampler.add(2)
+        sampler.logits(row)

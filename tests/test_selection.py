@@ -179,3 +179,10 @@ def test_topk_with_many(backend):
             order = sorted((j for j in range(500) if row[j] > -np.inf), key=lambda j: (-row[j], j))[:k]
             assert i.tolist() == order + [0] * (k - len(order))
             np.testing.assert_array_equal(v, [row[j] for j in order] + [-np.inf] * (k - len(order)))
+
+
+@pytest.mark.parametrize('row', ([np.nan] * 4, [1, np.nan, 2, np.nan], [-np.inf, -np.inf, -np.inf, 5]), ids=str)
+def test_no_expert_is_chosen_twice(row):
+    "Where fewer have a score than are asked for, the first of the others come along."
+    found = fl.Tensor(np.array([row], 'f4'), 'row expert').router_topk('expert', 3).selected.data[0].tolist()
+    assert len({*found}) == 3 and found[0] == (0 if np.isnan(row).all() else int(np.nanargmax(row)))

@@ -59,6 +59,26 @@ def test_a_conversation_is_not_read_again():
     line.submit(same), through(line)
     assert same.reused == len(same.made.prompt) - 8 - 1 and same.made.ids == again.made.ids
 
+def test_a_neighbour_lends_what_it_has_read():
+    model, long = random_decoder(), 'the same instructions for everybody. ' * 3
+    line = Scheduler(model, seats=4)
+    jobs = [job_of(model, long + said) for said in 'abcd']
+    for job in jobs: line.submit(job)
+    through(line)
+    whole = len(jobs[0].made.prompt) - 8
+    assert [job.reused for job in jobs] == [0] + [whole - 1] * 3 and line.counts['read'] == whole + 3
+    for job, said in zip(jobs, 'abcd'):
+        assert job.made.text == fl.llm.generate(model, long + said, max_new=8, ignore_eos=True).run()
+
+def test_what_a_window_has_left_is_not_lent():
+    from fucinalib.serve.scheduler import lent
+    model = random_decoder()
+    caches = [model.cache(), model.cache()]
+    model(range(9), cache=caches[0])
+    assert lent(*caches, 5) and caches[1].ids == [*range(5)]
+    caches[0].layers[0].window = 4
+    assert not lent(caches[0], model.cache(), 5)
+
 def test_each_speaks_once_a_turn_and_one_prompt_is_read_in_pieces():
     model = random_decoder()
     heard, line = [[], [], []], Scheduler(model, seats=3, chunk=10)
@@ -335,7 +355,7 @@ REFUSED = [
     (dict(messages=HELLO, temperature=True), 'not a number', 'temperature'),
     (dict(messages=HELLO, n=0), 'n is 0', 'n'), (dict(messages=HELLO, n=1.5), 'not a whole number', 'n'),
     (dict(messages=HELLO, max_tokens=0), 'max_tokens is 0', 'max_tokens'),
-    (dict(messages=HELLO, stop=list('abcde')), '5 texts', 'stop'), (dict(messages=HELLO, stop=''), 'empty', 'stop'),
+    (dict(messages=HELLO, stop=['a'] * 17), '17 texts', 'stop'), (dict(messages=HELLO, stop=''), 'empty', 'stop'),
     (dict(messages=HELLO, logit_bias={'x': 1}), 'logit_bias', 'logit_bias'),
     (dict(messages=HELLO, logit_bias={'999999': 1}), 'logit_bias', 'logit_bias'),
     (dict(messages=HELLO, top_logprobs=3), 'without logprobs', 'top_logprobs'),
@@ -387,8 +407,28 @@ def test_a_body_that_breaks_off_is_no_fault_of_the_server(paris, caplog, monkeyp
         sock.sendall(b'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{')
     assert chat(paris).ok and not caplog.records
 
-def test_a_long_stop_stops_nobody_else(paris):
-    assert chat(paris, stop='.' + 'x' * 10**6).json()['choices'][0]['message']['content'] == 'Paris.'
+def test_stops_are_bounded(paris):
+    assert chat(paris, stop=['.' + 'x' * 1023] * 16).json()['choices'][0]['message']['content'] == 'Paris.'
+    for stop in ('x' * 1025, ['x'] * 17): assert chat(paris, stop=stop).json()['error']['param'] == 'stop'
+
+def test_a_head_that_never_ends_loses_its_connection(paris, monkeypatch):
+    from fucinalib.serve import http
+    monkeypatch.setattr(http, 'HEAD', .2)
+    for begin in (b'', b'GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nGET /', b'POST /v1/models HTTP/1.1\r\nx: '):
+        with socket.create_connection(('127.0.0.1', int(paris.rpartition(':')[2])), timeout=10) as sock:
+            sock.sendall(begin)
+            while sock.recv(4096): pass
+
+def test_many_answers_of_one_request_wait_together(tiny):
+    options = dict(max_tokens=1, temperature=0)
+    found = post(tiny, 'completions', dict(options, prompt=['abc'] * 64, n=2)).json()
+    assert len(found['choices']) == 128
+    refused = post(tiny, 'completions', dict(options, prompt=['abc'] * 64, n=3))
+    assert refused.status_code == 400 and refused.json()['error']['param'] == 'n'
+
+def test_a_long_prompt_blames_its_own_field(paris):
+    found = post(paris, 'completions', dict(prompt='x' * 5000)).json()['error']
+    assert found['param'] == 'prompt' and found['code'] == 'context_length_exceeded'
 
 def test_the_key():
     with served(Reciter('Paris.'), key='secret') as at:

@@ -439,7 +439,7 @@ def beside(tok, texts, pick=(False, True)):
 def test_encode_and_decode_beside_tokenizers(): beside(trained(), [*HOSTILE, *fuzz(4, 2000)])
 
 @pytest.mark.torch
-@pytest.mark.parametrize('name', ('llama-bpe qwen2 qwen35 gpt-4o tekken smollm deepseek-coder deepseek-v3 '
+@pytest.mark.parametrize('name', ('llama-bpe qwen2 qwen35 k2-horizon gpt-4o tekken smollm deepseek-coder deepseek-v3 '
                                   'falcon').split())
 def test_cuts_beside_tokenizers(name):
     tok = trained()
@@ -447,13 +447,16 @@ def test_cuts_beside_tokenizers(name):
     beside(other, [*HOSTILE, *fuzz(5, 500)], [True])
 
 # letters with their marks and with what joins letters or keeps them apart, as K2-Horizon takes them
-JOINING = splits.LLAMA3.replace(r'\p{L}+', '[\\p{L}\\p{M}\u200c\u200d]+')
+JOINING = splits.K2HORIZON
 JOINED = ['\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645', '\u0915\u094d\u200d\u0937', '\u0915\u093e', 'na\u0308ive']
 
 def test_words_with_marks_and_joiners_are_one_piece():
     said = dict(type='Split', pattern=dict(Regex=JOINING), behavior='Isolated', invert=False)
     cuts, _ = splits.pre_tokenizer(dict(type='Sequence', pretokenizers=[said]))
-    for word in JOINED: assert cuts(f'{word} {word}1') == [word, f' {word}', '1'] != cut('llama3', f'{word} {word}1')
+    for word in JOINED:
+        assert cuts(f'{word} {word}1') == [word, f' {word}', '1'] != cut('llama3', f'{word} {word}1')
+        assert cut('k2-horizon', f'{word} {word}1') == [word, f' {word}', '1']
+    assert cut('k2-horizon', "It'S 12345 we'll\n") == ['It', "'S", ' ', '123', '45', ' we', "'ll", '\n']
 
 @pytest.mark.torch
 def test_words_with_marks_and_joiners_beside_tokenizers():
@@ -526,3 +529,32 @@ def test_a_gguf_file():
     assert tok.eos == tok.id('<|im_end|>') == 2 and not tok.add_bos and len(tok) == 49152
     assert tok.encode('a\x04b') == tok.encode('a\ufffdb')       # no token for that byte, and the unknown one is special
     for text in [*HOSTILE, *fuzz(9, 200)]: assert not set(tok.encode(text)) & tok.control
+
+
+# ---- what is no text, no id and no file
+
+ODD = None, float('nan'), object(), np.zeros(3), [None], 1.5, [[1], [2, 3]], 'x\ud800'
+
+
+@pytest.mark.parametrize('odd', ODD, ids=lambda v: type(v).__name__)
+def test_what_is_none_of_it_is_told(odd, tmp_path):
+    train, tok = fl.text.Tokenizer.train, fl.text.Tokenizer.train('low lower lowest ' * 9, 264)
+    for call in (fl.text.Tokenizer.load, tok.save, tok.piece, tok.id, tok.decode, tok.bytes, fl.text.from_gguf,
+                 lambda v: train('a', 300, split=v), lambda v: train('a', 300, least=v),
+                 lambda v: train('a', 300, special=v), lambda v: train(v, 300), lambda v: train('a', v)):
+        with pytest.raises(fl.FucinaError): call(odd)
+    with pytest.raises(fl.OptionError, match='more than'): train('a', 10**30)
+
+
+def test_a_piece_is_one_id():
+    tok = fl.text.Tokenizer.train('low lower lowest ' * 9, 264)
+    assert tok.piece(5) == tok.piece([5]) == tok.piece(np.int64(5))
+    for ids in ([], [1, 2], True):
+        with pytest.raises(fl.OptionTypeError): tok.piece(ids)
+    with pytest.raises(fl.OptionTypeError, match='whole numbers'): tok.decode([[1], [2, 3]])
+    with pytest.raises(fl.OptionError): tok.id([])
+    with pytest.raises(fl.FileError, match='folder'): tok.save('')
+
+
+def test_one_special_token_may_be_given_as_a_text():
+    assert fl.text.Tokenizer.train('ab', 300, special='<|end|>').special == {'<|end|>': 0}

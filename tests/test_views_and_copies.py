@@ -593,3 +593,22 @@ def test_short_whole_numbers_do_not_wrap(kind):
     assert x.pad('d', n(3), n(2)).tolist() == x.pad('d', 3, 2).tolist()
     assert x.repeat('d', n(100)).shape == (30000,)
     assert fl.stack([x, x], 't', n(1)).tags == x.insert_axis('t', n(1)).tags == ('d', 't')
+
+
+# ---- large copies, which threads share
+LARGE = {'whole': (500, 300), 'planes': (3, 400, 130), 'thin': (40_000, 3)}
+
+@pytest.mark.parametrize('shape', LARGE.values(), ids=LARGE)
+@pytest.mark.parametrize('dtype', ['f4', 'f8', 'i8'])
+def test_large_copies(backend, shape, dtype):
+    a = (np.random.default_rng(0).standard_normal(shape) * 9).astype(dtype)
+    x = Tensor(a, tuple('abc'[:a.ndim]))
+    for i, tag in enumerate(x.tags):
+        frame = [(2, 1) if k == i else (0, 0) for k in range(a.ndim)]
+        same(fl.concat([x, x], tag).data, np.concatenate([a, a], i))
+        same(fl.stack([x, x], 'z', i).data, np.stack([a, a], i))
+        same(x.pad(tag, 2, 1, value=7).data, np.pad(a, frame, constant_values=7))
+        same(x.roll(tag, 2).data, np.roll(a, 2, i))
+        same(x.roll(tag, 0).data, a)
+    same(x.materialize().data, a)
+    same(fl.full('d', (200_000,), 3, dtype=x.dtype).data, np.full(200_000, 3, dtype))

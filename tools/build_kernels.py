@@ -23,7 +23,7 @@ except ImportError: fcntl = resource = None                 # Windows
 
 FOLDER = Path(__file__).resolve().parents[1]/'kernels_pythran'
 sys.path.insert(0, str(FOLDER.parent))
-from kernels_pythran import content, helpers
+from kernels_pythran import FOR, V3, V4, content, helpers, instructions
 
 SUFFIX = sysconfig.get_config_var('EXT_SUFFIX')             # .cpython-311-x86_64-linux-gnu.so
 MINUTES, GB = 10, 4             # more than that for one kernel means that Pythran lost its way in the types
@@ -48,12 +48,27 @@ def obstacle(pythran=True):
     if pythran and not util.find_spec('pythran'): return 'the Python package pythran is not installed'
 
 
-def flags(wheel=False):
-    "What Pythran hands to the compiler; a wheel must also run on the neighbour's processor"
-    march = os.environ.get('FUCINALIB_MARCH') or ('native' if not wheel else 'x86-64-v3' if X86 else '')
+# Families of which a wheel has a second version, for AVX-512; at import the processor decides
+TWICE = 'activations attention attention_backward blocks decoding gated lanes losses norms softmax unary'.split()
+
+
+def level(wheel=False):
+    "What to compile for: this processor; in a wheel, that must also run on the neighbour's, x86-64-v3 (AVX2)"
+    return os.environ.get('FUCINALIB_MARCH') or ('native' if not wheel else 'x86-64-v3' if X86 else '')
+
+
+def flags(wheel=False, march=None):
+    "What Pythran hands to the compiler"
+    march = march or level(wheel)
     arch = [f'-march={march}' if X86 else f'-mcpu={march}'] if march else []
     # -g0: Python's own flags ask for -g, which takes a sixth of the time and is thrown away
     return ['-O3', '-g0', '-fno-trapping-math', *arch, '-fopenmp', '-DUSE_XSIMD', '--config', 'compiler.blas=none']
+
+
+def note_processor(dest, march):
+    "Write beside the kernels what a processor must have to run them, so that another one leaves them alone"
+    needs = {'native': instructions() if X86 else [], 'x86-64-v3': V3, 'x86-64-v4': V4}.get(march, [])
+    if list(dest.glob(f'*{SUFFIX}')): (dest/FOR).write_text(' '.join(sorted(needs)) + '\n')
 
 
 def own_flags(src):
@@ -191,6 +206,7 @@ def missing(folder=FOLDER):
     tools = None if why else toolchain(flags())
     for src in srcs if tools else ():
         if (so := cached(src, tools)).exists(): place(so, folder/f'{src.stem}{SUFFIX}')
+    if tools: note_processor(folder, level())
     return [src.stem for src in srcs if not (folder/f'{src.stem}{SUFFIX}').exists()], why
 
 
@@ -207,7 +223,12 @@ def build(folder=FOLDER, dest=None, wheel=False, quiet=False):
     folder, dest = Path(folder), Path(dest or folder)
     srcs, why = sources(folder), obstacle()
     drop_stale(folder, dest)
-    if not why: compile_all(srcs, dest, flags(wheel), quiet)
+    if not why:
+        compile_all(srcs, dest, flags(wheel), quiet)
+        note_processor(dest, level(wheel))
+    if not why and level(wheel) == 'x86-64-v3' and wheel:
+        compile_all([src for src in srcs if src.stem in TWICE], dest/'v4', flags(march='x86-64-v4'), quiet)
+        note_processor(dest/'v4', 'x86-64-v4')
     left = [src.stem for src in srcs if not (dest/f'{src.stem}{SUFFIX}').exists()]
     if why: say(f'not compiled: {why}; {"fucinalib runs on NumPy" if left else "those from before are used"}')
     if left and os.environ.get('FUCINALIB_REQUIRE_KERNELS'):

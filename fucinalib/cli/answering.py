@@ -1,7 +1,9 @@
 """`fucina run`, and the options that it shares with other commands."""
-import json, sys, time
+import json, marshal, sys, time
+from contextlib import contextmanager
 import click
 from ..errors import OptionError, fault
+from ..whole import replacing
 from . import say
 from .group import fucina
 
@@ -12,7 +14,7 @@ MODEL = [
     click.option('-m', '--model', default='', metavar='MODEL',
                  help='A folder or .gguf file, a name of `fucina models`, '
                  'or org/name of huggingface.co. Without it: SmolLM2-135M-Instruct.'),
-    click.option('--threads', type=click.IntRange(1), help='Threads; all cores without it.'),
+    click.option('-t', '--threads', type=click.IntRange(1), help='Threads; all cores without it.'),
     click.option('--quant', metavar='KIND', help='Round weights of floats: to int8 or int4, to blocks of q8_0, q5_1, '
                  'q5_0, q4_1 or q4_0, or of q6_k, q5_k, q4_k, which are searched for and take long.'),
     click.option('--requant', is_flag=True, help='With --quant: weights that are in other blocks, too.'),
@@ -97,19 +99,22 @@ def question(words):
 
 
 @fucina.command()
-@click.argument('prompt', nargs=-1)
+@click.argument('words', nargs=-1, metavar='[PROMPT]...')
+@click.option('-p', '--prompt', help='The question, too; words behind it follow in the same line.')
 @options(MODEL, DRAFT, ANSWER)
 @click.option('--raw', is_flag=True, help='Go on with the text, without the chat template.')
 @click.option('--json', 'as_json', is_flag=True, help='One JSON object at the end: content, finish, counts and times.')
+@click.option('--cpuprofile', metavar='FILE', help="Write where the processor's time went: python -m pstats FILE")
 @click.option('--stats/--no-stats', default=None, help='The line of speeds on stderr; without this: in a terminal.')
-def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, think, tools, **given):
+def run(words, prompt, model, threads, draft, raw, as_json, cpuprofile, stats, max_new, system, think, tools, **given):
     """Answer one question.
 
     PROMPT is the question; - in it stands for what comes through stdin, and so does no PROMPT at all.
     """
-    text, box = question(prompt), boxed(tools)
+    text, box = question(([prompt] if prompt is not None else []) + [*words]), boxed(tools)
     if raw and box: raise click.UsageError('--tool needs the chat template that --raw leaves out.')
     if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
+    if cpuprofile: click.get_current_context().with_resource(profiled(cpuprofile))
     loaded, seconds = open_model(model, threads, **loading(given))
     options = sampling(given) | drafting(draft, given)
     talk = continued(loaded, text, max_new, options) if raw else answered(loaded, text, max_new, system, think, box,
@@ -128,6 +133,16 @@ def run(prompt, model, threads, draft, raw, as_json, stats, max_new, system, thi
     elif turn.finish == 'length' and say.listening():
         say.note(f'stopped after {turn.answer} tokens; -n lets it say more')
     if say.listening() and not as_json if stats is None else stats: say.note(speed_line(turn, seconds))
+
+
+@contextmanager
+def profiled(path):
+    "Write to a file in which functions the time was until the command ends."
+    from cProfile import Profile
+    with replacing(path) as write:
+        with Profile() as found: yield
+        found.create_stats()
+        write(marshal.dumps(found.stats))
 
 
 class Talk:

@@ -41,10 +41,11 @@ class Talking:
         "Talk with this model, on with the same conversation."
         from ..llm.chat import Chat
         model, self.seconds = answering.open_model(name, self.given['threads'], **loading(self.given))
-        old = self.chat or Chat(model, self.given['system'], self.given['think'])
-        fresh = Chat(model, old.system, old.think, tools=self.box and self.box.schemas)
-        fresh.restore(old.messages)
-        self.chat, self.name = fresh, name
+        old, tools = self.chat, self.box and self.box.schemas
+        self.chat = Chat(model, *((old.system, old.think) if old else (self.given['system'], self.given['think'])),
+                         tools=tools)
+        if old: self.chat.restore(old.messages)
+        self.name = name
         self.choose()
 
     def choose(self):

@@ -3,12 +3,12 @@ import sys, time
 import click
 from ..errors import FucinaError
 from . import say
-from .group import fucina
+from .group import Commands, fucina
 
 __all__ = ['models']
 
 
-@fucina.group(invoke_without_command=True)
+@fucina.group(cls=Commands, invoke_without_command=True)
 @click.pass_context
 def models(ctx):
     "The models that are here: list, pull, rm, show."

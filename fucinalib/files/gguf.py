@@ -172,6 +172,7 @@ class Metadata(Mapping):
         self._read.clear()
 
     def __getitem__(self, key):
+        if not isinstance(key, str): raise limits.no_key('key', key, self.stored)
         if key not in self._read: self._read[key] = self._unpack(key)
         return self._read[key]
 
@@ -283,7 +284,7 @@ class ModelFile(Mapping):
 
     def info(self, name):
         "Shape, kind, place and bytes of a tensor."
-        if name in self.tensors: return self.tensors[name]
+        if isinstance(name, str) and name in self.tensors: return self.tensors[name]
         raise limits.no_key('tensor', name, self.tensors)
 
     def raw(self, name):

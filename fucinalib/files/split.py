@@ -66,7 +66,7 @@ class SplitGGUF(ModelFile):
     def __reduce__(self): return SplitGGUF, (self.files[0].file.path,)      # a copy opens them again
 
     def _of(self, name):
-        if name in self.tensors: return self._file[name]
+        if isinstance(name, str) and name in self.tensors: return self._file[name]
         raise no_key('tensor', name, self.tensors)
 
     def _bytes(self, name): return self._of(name)._bytes(name)

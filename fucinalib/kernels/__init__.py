@@ -5,9 +5,9 @@ from .dispatch import Kernel, as_one_call, kernel, noted, stats, table
 from .threads import alone, get_num_threads, set_num_threads, together
 from .discovery import current_backend, use_backend
 from . import discovery as _discovery
-from . import activations, attention, contraction, convolution, copies, gated, indexing, losses, masked, masks, merges
-from . import moments, norms, optimizers, pointwise, pooling, random, recurrence, reductions, rotary, scans, selection
-from . import softmax, unary
+from . import activations, attention, contraction, convolution, copies, correlation, gated, indexing, losses, masked
+from . import masks, merges, moments, norms, optimizers, pointwise, pooling, random, recurrence, reductions, rotary
+from . import scans, selection, softmax, unary
 from .contraction import matmul
 from .reductions import column_sum, max, min, spread, sum
 

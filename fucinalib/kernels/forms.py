@@ -43,7 +43,7 @@ def value_by_value(floor): return kernel(flat=True, floor=floor)
 one_pass = value_by_value(1 << 17)      # NumPy makes one pass as fast as memory is: only more threads are faster
 costly = value_by_value(1 << 15)        # one pass with more to compute, or two
 several = value_by_value(1 << 13)       # NumPy makes several passes, or goes number by number
-branching = value_by_value(1 << 10)     # NumPy makes a mask first
+branching = value_by_value(1 << 7)      # NumPy makes a mask first
 
 def soft(f):
     "NumPy makes many passes."

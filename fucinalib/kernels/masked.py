@@ -6,7 +6,7 @@ A masked sum is, bit for bit, the sum of the array in which everything else was 
 import numpy as np
 from .forms import along
 from .moments import added
-from .reductions import ranked, sum_last, sum_mid
+from .reductions import FEW, ranked, sum_last, sum_mid
 
 SAME = sum_last.kernel.floor       # as the plain sum has it, so that both take the same way at every size
 
@@ -49,12 +49,12 @@ def selected_extremum(x, m, fold, sign):
     v = np.where(found, v, worst if x.dtype.kind != 'f' else np.where(some, x.dtype.type(np.nan), worst))
     return v, np.where(found, at, np.where(some, np.argmax(m, axis=1), -1))
 
-@along(out=ranked, floor=SAME)
+@along(out=ranked, floor=FEW)
 def masked_max(x, m):
     "The largest selected along {} and where it is first; NaN never wins; -inf and -1 where nothing is selected."
     return selected_extremum(x, m, np.fmax.reduce, 1)
 
-@along(out=ranked, floor=SAME)
+@along(out=ranked, floor=FEW)
 def masked_min(x, m):
     "The smallest selected along {} and where it is first; NaN never wins; inf and -1 where nothing is selected."
     return selected_extremum(x, m, np.fmin.reduce, -1)

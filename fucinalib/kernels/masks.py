@@ -20,7 +20,7 @@ def fill(mask, a, value):
     "The number `value` where the mask is true, else a."
     return np.where(mask, a.dtype.type(value), a)
 
-@kernel(floor=1 << 12)
+@kernel(floor=1 << 7)
 def band_part(x, lower, upper):
     "Of planes (.., n, m): x where i - j <= lower and j - i <= upper, else 0."
     past = np.arange(x.shape[2])[None] - np.arange(x.shape[1])[:, None]

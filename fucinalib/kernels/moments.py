@@ -7,14 +7,14 @@ overflows or vanishes. Lanes of f64 are brought near 1 first where their squares
 """
 import numpy as np
 from .forms import along, kept
-from .reductions import sum_last, sum_mid, sums
+from .reductions import FEW, sum_last, sum_mid, sums
 
-FEW = 4096      # numbers up to which f64 is as fast
+SHORT = 4096    # numbers up to which f64 is as fast
 
 
 def wide_sums(n): return lambda x: [(kept(x), np.float64)] * n
 def added(x): return (sum_last if x.ndim == 2 else sum_mid)(x)
-def short(x): return x.dtype == np.float32 and x.size > FEW
+def short(x): return x.dtype == np.float32 and x.size > SHORT
 def across(v): return np.expand_dims(v, 1)
 def of_lanes(x, which): return np.moveaxis(x, 1, -1)[which]     # those for which `which` is true, as rows
 def fits(v): return (v > 1e-15) & (v < 1e15)                    # what f32 multiplies by without loss
@@ -94,22 +94,22 @@ def deviate(x, g, mean=None):
     return y
 
 
-@along('moments_{}', out=wide_sums(2))
+@along('moments_{}', out=wide_sums(2), floor=FEW)
 def moments_of(x):
     "The mean along {} and the root of the sum of squared distances from it."
     return moments(x)
 
-@along()
+@along(floor=FEW)
 def deviations(x, mean, g):
     "g (x - mean) along {}, one mean and one g for each lane."
     return deviate(x, g, mean)
 
-@along(out=sums)
+@along(out=sums, floor=FEW)
 def abs_sum(x):
     "Sums of |x| along {}."
     return added(np.abs(x))
 
-@along(out=wide_sums(1))
+@along(out=wide_sums(1), floor=FEW)
 def length(x):
     "Roots of the sums of squares along {}."
     return lengths(x)
@@ -119,7 +119,7 @@ def length(x):
 
 def wide(x): return np.float64 if x.dtype == np.float32 else x.dtype
 
-@along(out=sums)
+@along(out=sums, floor=FEW)
 def prod(x):
     "Products along {}."
     return np.multiply.reduce(x, axis=1, dtype=wide(x)).astype(x.dtype, copy=False)

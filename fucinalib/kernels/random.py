@@ -109,7 +109,7 @@ def shuffle_(out, seed):
     return out
 
 
-@kernel(inplace=(0,), floor=1 << 11)
+@kernel(inplace=(0,), floor=1 << 8)
 def arange_(out, start, step):
     "Fill with start + i step, every operation in the type of `out`."
     for s in pieces(out.size):

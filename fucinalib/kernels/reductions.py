@@ -12,6 +12,7 @@ from .dispatch import kernel
 from .forms import along, kept
 
 BLOCK = 128
+FEW = 1 << 7        # numbers from which one compiled pass is faster than NumPy's several
 
 
 def sums(x): return [(kept(x), x.dtype)]
@@ -39,12 +40,12 @@ def extremum(x, axis, fold):
     v = fold(x, axis=axis)
     return v, np.argmax(x == np.expand_dims(v, axis), axis=axis)
 
-@along('max_{}', out=ranked)
+@along('max_{}', out=ranked, floor=FEW)
 def largest(x):
     "The largest along {} and where it is first; NaN never wins, NaN alone gives NaN and 0."
     return extremum(x, 1, np.fmax.reduce)
 
-@along('min_{}', out=ranked)
+@along('min_{}', out=ranked, floor=FEW)
 def smallest(x):
     "The smallest along {} and where it is first; NaN never wins, NaN alone gives NaN and 0."
     return extremum(x, 1, np.fmin.reduce)
@@ -106,8 +107,10 @@ def sum(x, axes):
     "Sum over the axes (a tuple of positions); whole numbers and truth values in int64, f16 in f32."
     if x.dtype.kind in 'iub': return np.asarray(np.add.reduce(x, axis=tuple(axes), dtype=np.int64))
     if x.dtype.itemsize == 2: x = x.astype(np.float32)
-    if not sum_last.kernel.pays(x.size) and (x.size <= BLOCK or prod([x.shape[i] for i in axes]) <= BLOCK):
-        return np.asarray(np.add.reduce(x, axis=tuple(axes)))
+    if not sum_last.kernel.pays(x.size):
+        if len(axes) == x.ndim and x.flags.c_contiguous: return np.asarray(np.add.reduce(x, axis=None))
+        if x.size <= BLOCK or prod([x.shape[i] for i in axes]) <= BLOCK:
+            return np.asarray(np.add.reduce(x, axis=tuple(axes)))
     return reduce(x, axes, sum_last, sum_columns)
 
 

@@ -8,25 +8,27 @@ import numpy as np
 from .dispatch import kernel
 from .forms import along
 
+FEW = 1 << 7        # numbers from which a compiled pass is faster
+
 
 def flipped(x): return x[:, ::-1]
 
-@along()
+@along(floor=FEW)
 def cumsum(x):
     "Running sums along {}."
     return np.cumsum(x, axis=1, dtype=x.dtype)
 
-@along('cumsum_back_{}')
+@along('cumsum_back_{}', floor=FEW)
 def cumsum_back(g):
     "Sums of what is left along {}, this entry included: the gradient of cumsum."
     return np.ascontiguousarray(flipped(np.cumsum(flipped(g), axis=1, dtype=g.dtype)))
 
-@along()
+@along(floor=FEW)
 def cumprod(x):
     "Running products along {}."
     return np.cumprod(x, axis=1, dtype=x.dtype)
 
-@along('cumprod_back_{}')
+@along('cumprod_back_{}', floor=FEW)
 def cumprod_back(g, x, y):
     """The gradient of y = cumprod(x) along {}. s[i] = g[i] + x[i+1] s[i+1] from the back, times the product before i.
 
@@ -43,7 +45,7 @@ def cumprod_back(g, x, y):
 
 def steps(a, n): return np.broadcast_to(a, (a.shape[0], n, *a.shape[2:]))
 
-@along()
+@along(floor=FEW)
 def recurrence(b, a, first):
     "h[t] = a[t] h[t-1] + b[t] along {}, h[-1] = first."
     h, y, a = first, np.empty_like(b), steps(a, b.shape[1])
@@ -52,7 +54,7 @@ def recurrence(b, a, first):
         y[:, t] = h
     return y
 
-@along('recurrence_back_{}')
+@along('recurrence_back_{}', floor=FEW)
 def recurrence_back(g, a):
     "The gradient of b in recurrence along {}: d[t] = g[t] + a[t+1] d[t+1]."
     d, a = np.empty_like(g), steps(a, g.shape[1])

@@ -152,12 +152,20 @@ class Chat:
     def restore(self,
                 messages,   # of OpenAI; a first one of the system is the new system text
                ):
-        "Go on from a conversation; the cache keeps what it begins with."
+        "Go on from a conversation; the cache keeps what it begins with. One that is refused changes nothing."
         from .generation import common
-        messages = roles_of(messages)
+        messages, before = roles_of(messages), (self.system, self.messages)
+        for m in messages:
+            if isinstance(m.get('content', ''), str): continue
+            raise fault(OptionTypeError, f'a message is a text, not {brief(m["content"])}', "dict(m, content='hello')")
         if messages and messages[0]['role'] == 'system': self.system, messages = messages[0]['content'], messages[1:]
-        self.messages, self.said, self.text, self.last = messages, [], '', None
-        if not self.context.cut(common(self.context.ids, self._ids())): self.context.clear()
+        self.messages = messages
+        try: ids = self._ids()
+        except Exception:
+            self.system, self.messages = before
+            raise
+        self.said, self.text, self.last = [], '', None
+        if not self.context.cut(common(self.context.ids, ids)): self.context.clear()
 
     def undo(self):
         "Take the last question back, with all that followed; the question, or None if there is none."

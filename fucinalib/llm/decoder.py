@@ -18,7 +18,7 @@ from itertools import groupby
 import numpy as np
 from ..arguments import say_sizes
 from ..checks import is_whole, one_of, shown
-from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError
+from ..errors import DTypeError, IndexOutOfBounds, InvalidShape, OptionError, OptionTypeError
 from ..errors import fault, named
 from .beside import Aside, Handed, LayerRows, TwoFeeds, rms_in_parts
 from .lookback import Delta, Latent, ShortConv, StateCache
@@ -605,7 +605,9 @@ Model.logits = logits
 # %% ../../nbs/44_decoder.ipynb #4fae68af
 def check_ids(ids, c, start=0, room=None):
     "Words as an array of whole numbers of one or two axes, if the model knows them."
-    a = np.asarray(ids.data if isinstance(ids, Tensor) else ids)
+    try: a = np.asarray(ids.data if isinstance(ids, Tensor) else ids)
+    except ValueError:
+        raise fault(InvalidShape, 'rows of ids of several lengths', help='a call for each') from None
     if a.dtype.kind not in 'iu' and a.size:
         raise fault(DTypeError, 'ids are whole numbers', help='[0, 1, 2]')
     if a.ndim not in (1, 2) or not a.size:
@@ -626,6 +628,8 @@ def forward(self,
             last=False,  # only the last word's logits
            )->Tensor:    # 'seq vocab' or, with last, 'vocab'
     "Logits of the word that follows each."
+    if cache is not None and not hasattr(cache, 'settle'):
+        raise fault(OptionTypeError, f'{shown(cache)} is no cache', help='cache=model.cache()')
     a = check_ids(ids, self.config, *(() if cache is None else (len(cache), cache.capacity)))
     if cache is not None and a.ndim > 1:
         raise fault(OptionError, 'a cache holds one text', help='a cache and a call for each')

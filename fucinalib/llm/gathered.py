@@ -62,7 +62,8 @@ def gathered_gguf(names, get, c):
     for plain, name in names.items():
         base, part = found.groups() if (found := LAYER.fullmatch(plain)) else ('', plain)
         if part == 'attn_k_b.weight':
-            made[f'{base}attn_kv_b.weight'] = lambda k=name, v=names[f'{base}attn_v_b.weight']: latent_map(get(k), get(v))
+            beside = names.get(f'{base}attn_v_b.weight', name)
+            made[f'{base}attn_kv_b.weight'] = lambda k=name, v=beside: latent_map(get(k), get(v))
         elif part == 'attn_v_b.weight': continue
         elif part == 'ssm_a': made[f'{plain}.weight'] = lambda n=name: wrap(np.log(-get(n).data), 'd1')
         elif part in ('ssm_dt.bias', 'exp_probs_b.bias'): made[plain[:-4] + 'weight'] = lambda n=name: get(n)

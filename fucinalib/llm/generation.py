@@ -17,12 +17,12 @@ from time import perf_counter
 from typing import NamedTuple
 import numpy as np
 from ..autograd import no_grad
-from ..checks import flag, look_at, number, whole
+from ..checks import flag, look_at, not_none, number, whole
 from ..errors import FucinaError, named
 from .sampling import Sampler, Sampling, best, dice, falls_on, heaviest, weights
 from .step import ONE_BY_ONE
-from .unfit import (all_continuations, cannot_go_back, check_model, check_sampling,
-                                 check_stops, known_ids, no_tokenizer, nothing_to_score,
+from .unfit import (all_continuations, cannot_go_back, check_context, check_model,
+                                 check_sampling, check_stops, known_ids, no_tokenizer, nothing_to_score,
                                  other_vocabulary, room_left)
 
 # %% ../../nbs/45_generation.ipynb #c87f8aab
@@ -95,17 +95,15 @@ class Stops:
         text = self.held + text
         ends = [(at + len(s), at) for s in self.stops if (at := text.find(s)) >= 0]
         self.found = bool(ends)
-        n = min(ends)[1] if ends else len(text) - (0 if end else self.open_end(text))
+        n = min(ends)[1] if ends else len(text) - (0 if end else open_end(text, self.stops))
         self.held = '' if ends else text[n:]
         return text[:n]
 
 # %% ../../nbs/45_generation.ipynb #0df37517
-def open_end(self, text):
-    "How many letters at the end may be the beginning of a stop."
-    begins = (s[:n] for s in self.stops for n in range(1, min(len(s), len(text) + 1)))
+def open_end(text, marks):
+    "How many letters at the end of a text may be the beginning of one of some marks."
+    begins = (m[:n] for m in marks for n in range(1, min(len(m), len(text) + 1)))
     return max((len(b) for b in begins if text.endswith(b)), default=0)
-
-Stops.open_end = open_end
 
 # %% ../../nbs/45_generation.ipynb #aef9f496
 class Step(NamedTuple):
@@ -198,7 +196,7 @@ Generation.note = note
 def likeliest(self, row):
     "The tokens with the largest shares, if somebody wants them."
     if not self.top: return ()
-    ids = np.sort(heaviest(weights(row), self.top, count=True))
+    ids = np.sort(heaviest(weights(row), min(self.top, len(row)), count=True))
     ids = ids[np.argsort(-row[ids], kind='stable')]
     return tuple(zip(ids.tolist(), logprobs(row, ids).tolist()))
 
@@ -259,6 +257,7 @@ def generate(model,             # Model of `load`, or any that keeps its contrac
     check_sampling(sampling, Sampling, generate)
     how, text = Sampling(**sampling), ids_of(model, prompt)
     if context is None: context = Context(model)
+    check_context(context, Context)
     most = room_left(text, max_new, room_of(context), model)
     strings, ends = check_stops(stop, model)
     ends |= set() if ignore_eos else ending_ids(model)
@@ -466,7 +465,9 @@ def beam_search(model,                # as for generate
                 ignore_eos=False,     # go on where the model would end
                )->list:
     "Likely answers, the best first."
-    look_at([whole('beams max_new', 1), number('length_penalty'), flag('ignore_eos')], locals())
+    not_none('beams length_penalty', locals())
+    look_at([whole('beams', 1, 1000), whole('max_new', 1), flag('ignore_eos'),
+             number('length_penalty', least=-99, most=99)], locals())
     prompt, ends = ids_of(model, prompt), set() if ignore_eos else ending_ids(model)
     contexts = [Context(model) for _ in range(beams)]
     live, done = [(0., [])], []

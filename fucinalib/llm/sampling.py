@@ -175,10 +175,11 @@ def penalise(row, counts, repetition=1., presence=0., frequency=0.):
     "Lower the logits of tokens that were used, in place."
     if repetition != 1:
         at = np.flatnonzero(counts.text > 0)
-        row[at] = np.where(row[at] > 0, row[at] / repetition, row[at] * repetition)
+        with np.errstate(all='ignore'):      # beyond f32 is inf: nothing else, or never again
+            row[at] = np.where(row[at] > 0, row[at] / repetition, row[at] * repetition)
     if presence or frequency:
         at = np.flatnonzero(counts.answer > 0)
-        row[at] -= presence + frequency * counts.answer[at]
+        with np.errstate(all='ignore'): row[at] -= presence + frequency * counts.answer[at]
 
 # %% ../../nbs/44b_sampling.ipynb #720945b5
 RULES = [number('temperature', least=0, hint='0 takes the likeliest'), whole('top_k', 0),

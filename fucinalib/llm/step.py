@@ -134,7 +134,7 @@ def through_chosen(f):
             with f.up.acquire(selected[i:i + most]) if streamed else nullcontext():
                 for e, w in pairs[i:i + most]: y = y + alone(x, e) * w
         if shared is None: return y
-        return y + shared(x) * (1 if share is None else 1 / (1 + np.exp(-share(x)[0])))
+        return y + shared(x) * (1 if share is None else sigmoid(share(x)[0]))
     return mixed
 
 
@@ -151,12 +151,23 @@ def routed(scores, k, over_all, chosen=None):
     return chosen, e[chosen] / (e if over_all else e[chosen]).sum()
 
 
+def sigmoid(x):
+    "1 / (1 + exp(-x)), which is 0 where exp is too large for f32."
+    with np.errstate(over='ignore'): return 1 / (1 + np.exp(-x))
+
+
 def steep(up, gate):
+    "GPT-OSS's gate: both are kept within 7, and a gate opens 1.702 times as fast."
     gate = np.minimum(gate, np.float32(7))
-    return (np.clip(up, -7, 7) + 1) * gate / (1 + np.exp(np.float32(-1.702) * gate))
+    return (np.clip(up, -7, 7) + 1) * gate * sigmoid(np.float32(1.702) * gate)
 
 
-ROW_BENDS = dict(swiglu=kernels.swiglu, geglu=kernels.geglu, swiglu_oai=steep)
+def clamped(up, gate):
+    "swiglu of what is kept within 10."
+    return kernels.swiglu(np.clip(up, -10, 10), np.minimum(gate, np.float32(10)))
+
+
+ROW_BENDS = dict(swiglu=kernels.swiglu, geglu=kernels.geglu, swiglu_oai=steep, swiglu_clamp10=clamped)
 
 
 class Plain:

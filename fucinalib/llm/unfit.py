@@ -10,7 +10,7 @@ from ..errors import (IndexOutOfBounds, InvalidShape, NonFiniteValue, OptionErro
 
 __all__ = ['no_shares', 'check_biased', 'all_options', 'check_sampling', 'room_left', 'check_stops',
            'cannot_go_back', 'other_vocabulary', 'nothing_to_score', 'no_tokenizer', 'known_ids',
-           'check_model', 'all_continuations']
+           'check_model', 'check_context', 'all_continuations']
 
 # options of other programs
 ELSEWHERE = (dict.fromkeys('max_tokens max_new_tokens max_length n_predict num_predict max_completion_tokens'.split(),
@@ -37,6 +37,12 @@ def check_sampling(given, *calls):
         near = closest(name, known)
         help = ELSEWHERE.get(name) or (f'did you mean {near}=?' if near else 'there is: ' + ' '.join(known))
         raise fault(OptionError, f'has no option {name!r}', help=help)
+
+
+def check_context(context, kind):
+    "Refuse what is no Context."
+    if isinstance(context, kind): return
+    raise fault(OptionTypeError, f'context is {shown(context)}', help='context=fl.llm.Context(model)')
 
 
 def no_shares(row):
@@ -88,7 +94,8 @@ def check_stops(stop, model):
     stop = list(stop) if isinstance(stop, (list, tuple, set)) else [stop]
     for s in stop:
         if is_whole(s) or isinstance(s, str) and s: continue
-        if s == '': raise fault(OptionError, 'with an empty stop string', help="it is everywhere; stop=['\\n']")
+        if isinstance(s, str):
+            raise fault(OptionError, 'with an empty stop string', help="it is everywhere; stop=['\\n']")
         raise fault(OptionTypeError, f'stop is {brief(s)}', help="strings and ids: stop=['\\n', 2]")
     strings = [s for s in stop if isinstance(s, str)]
     if strings and model.tokenizer is None:

@@ -23,6 +23,7 @@ from ..errors import (DTypeError, GradError, IndexOutOfBounds, InvalidShape, Opt
                               TagError, fault, named, titled)
 from ..gradients import surroundings
 from ..kernels import random
+from ..kernels.copies import flooded
 from ..tags import parse
 from ..tensor import Tensor, ingest
 from ..unfit import check_one_hot
@@ -32,7 +33,7 @@ def _filled(tags, shape, value, dtype):
     "The array and tags of a constant tensor; where the value is None, of memory as it is."
     kind = as_dtype(dtype).np
     if value is None: return np.empty(shape, kind), tags, None
-    return np.full(shape, value, kind) if value else np.zeros(shape, kind), tags, None
+    return flooded(shape, kind, value) if value else np.zeros(shape, kind), tags, None
 
 @op('construction', needs=[made_of('tags')], attach=False, differentiable=False)
 def zeros(tags,         # names of the axes: 'row col'
@@ -82,7 +83,7 @@ def full(tags,         # names of the axes: 'row col'
         raise fault(OptionError, given, help="full('row col', 7., row=2, col=3)")
     value, shape = _single(what[-1], dtype), what[0] if len(what) == 2 else None
     tags, shape = new_sizes(tags, shape, sizes, ['dtype'], f', {value.item()!r}')
-    return np.full(shape, value, value.dtype), tags, None
+    return flooded(shape, value.dtype, value), tags, None
 
 # %% ../../nbs/05_construction.ipynb #3a7c69bf
 def filler_like(name, value, doc):
@@ -108,7 +109,7 @@ def full_like(x:Tensor,    # gives tags, sizes and number type
         head = f'{value} is not a value of {x.dtype}'
         raise fault(DTypeError, head, help="{op}(x, value, dtype='f32')")
     value = _single(value, x.dtype if dtype is None else dtype)
-    return np.full(x.shape, value, value.dtype), x.tags, None
+    return flooded(x.shape, value.dtype, value), x.tags, None
 
 # %% ../../nbs/05_construction.ipynb #cc1de1ac
 def _one_tag(tag):
@@ -175,10 +176,9 @@ def _stepped(start, step, n, dtype):
 def _real_steps(start, step, n, kind):
     "The same in real numbers."
     real = kind.type
-    with np.errstate(over='ignore'):
-        half = 1 if isfinite(real((n - 1) * float(step))) else 2
-        y = kernels.arange_(np.empty(n, kind), real(start / half), real(step / half))
-        return y if half == 1 else y * real(2)
+    half = 1 if isfinite(real((n - 1) * float(step))) else 2
+    y = kernels.arange_(np.empty(n, kind), real(start / half), real(step / half))
+    return y if half == 1 else y * real(2)
 
 def _check_range(first, last, dtype):
     "DTypeError unless the whole numbers from first to last are of this type."

@@ -11,6 +11,7 @@ __all__ = ['PICTURE', 'SECTIONS', 'concat', 'stack', 'repeat', 'pad', 'constant_
 import itertools
 import numpy as np
 from .. import kernels
+from ..kernels.copies import join, put
 from ..arguments import read_edges, read_offsets, read_place, read_tensors
 from ..autograd import Part, op
 from ..checks import axis, constant, rank, whole
@@ -18,7 +19,7 @@ from ..errors import DTypeError
 from ..errors import TagError, fault
 from .pointwise import as_number
 from .views import ALL, strided, writable_diagonal
-from ..tags import axis_of, locate, one_new, parse, without
+from ..tags import axis_of, locate, one_new, parse
 from ..tensor import Tensor
 
 # %% ../../nbs/15a_copies.ipynb #e3914edb
@@ -31,11 +32,9 @@ def concat(tensors:list[Tensor],  # at least one; equal tags in equal order
     if hasattr(kind, 'concat'): return kind.concat(tensors, tag)     # block tensors (chapter 25a)
     arrays, i = read_tensors(tensors, tag)
     ends = [0, *itertools.accumulate([a.shape[i] for a in arrays])]
-    piece = lambda lo, hi: lambda g: g[(ALL,) * i + (slice(lo, hi),)]
+    def rule(g): return [g[(ALL,) * i + (slice(lo, hi),)] for lo, hi in zip(ends, ends[1:])]
     shape = arrays[0].shape
-    y = np.empty(shape[:i] + (ends[-1],) + shape[i + 1:], arrays[0].dtype)
-    np.concatenate(arrays, axis=i, out=y)
-    return y, tensors[0].tags, tuple([piece(lo, hi) for lo, hi in zip(ends, ends[1:])])
+    return join(arrays, i, shape[:i] + (ends[-1],) + shape[i + 1:]), tensors[0].tags, rule
 
 # %% ../../nbs/15a_copies.ipynb #22dfcff0
 @op('copies', half='native', attach=False)
@@ -46,11 +45,10 @@ def stack(tensors:list[Tensor],  # at least one; equal tags and sizes
     "Tensors as the entries of a new axis."
     (arrays, _), first = read_tensors(tensors), tensors[0]
     tag, at, shape = one_new(first, tag), read_place(first, index), first.shape
-    y, place = np.empty(shape[:at] + (len(arrays),) + shape[at:], arrays[0].dtype), (ALL,) * at
-    for k, a in enumerate(arrays): y[place + (k,)] = a
-    entry = lambda k: lambda g: g[place + (k, ...)]
-    tags = parse(first.tags[:at] + (tag,) + first.tags[at:])
-    return y, tags, tuple([entry(k) for k in range(len(arrays))])
+    def rule(g): return [g[(ALL,) * at + (k, ...)] for k in range(len(arrays))]
+    y = join([a[..., None] for a in arrays] if at == len(shape) else arrays, at,
+             shape[:at] + (len(arrays),) + shape[at:])
+    return y, parse(first.tags[:at] + (tag,) + first.tags[at:]), rule
 
 # %% ../../nbs/15a_copies.ipynb #6c5255da
 def _tile(a, i, n):
@@ -82,9 +80,13 @@ def pad(x:Tensor,  # any tags
         value=0.,  # what they are
        )->Tensor:
     "Constant values in front of and behind an axis."
-    i = axis_of(x, tag)
-    frame = [(int(before), int(after)) if k == i else (0, 0) for k in range(x.ndim)]
-    y, _, there = _put_in_frame(x.data, frame, _filler(x, value))
+    i, before, after, shape = axis_of(x, tag), int(before), int(after), x.data.shape
+    longer = shape[:i] + (before + shape[i] + after,) + shape[i + 1:]
+    y, rows = np.empty(longer, x.data.dtype), (ALL,) * i
+    there = rows + (slice(before, before + shape[i]),)
+    edges = rows + (slice(before),), rows + (slice(before + shape[i], None),)
+    y[edges[0]] = y[edges[1]] = _filler(x, value)
+    put(x.data, y, i, before, 0, shape[i])
     return y, x.tags, (lambda g: g[there],)
 
 # %% ../../nbs/15a_copies.ipynb #402c70fb
@@ -151,10 +153,10 @@ def flip(x:Tensor,  # any tags
 # %% ../../nbs/15a_copies.ipynb #502a3af1
 def _turn(a, i, s):
     "`a` rolled forward by s along axis i, around the end: two pieces change places."
-    y, at, n = np.empty(a.shape, a.dtype), (ALL,) * i, a.shape[i]
+    y, n = np.empty(a.shape, a.dtype), a.shape[i]
     s %= n
-    y[at + (slice(s, None),)] = a[at + (slice(n - s),)]
-    y[at + (slice(s),)] = a[at + (slice(n - s, None),)]
+    put(a, y, i, s, 0, n - s)
+    put(a, y, i, 0, n - s, s)
     return y
 
 # %% ../../nbs/15a_copies.ipynb #9e93131b
@@ -231,7 +233,7 @@ def diag_embed(x:Tensor,  # any tags
     i = axis_of(x, tag)
     row, col = _read_square(x, i, tags)
     y = np.zeros(x.shape + (x.shape[i],), x.data.dtype)
-    writable_diagonal(y, i, x.ndim)[...] = np.moveaxis(x.data, i, -1)
+    writable_diagonal(y, i, x.ndim)[...] = x.data if i == x.ndim - 1 else np.moveaxis(x.data, i, -1)
     def rule(g): return np.moveaxis(g.diagonal(0, i, g.ndim - 1), -1, i)
     return y, parse(x.tags[:i] + (row,) + x.tags[i + 1:] + (col,)), (rule,)
 
@@ -259,5 +261,6 @@ def trace(x:Tensor,  # any tags
          )->Tensor:
     "The sum of the entries where two axes have the same index; whole numbers add up in i64."
     (i, j), shape = locate(x, a, b), x.shape
-    y = kernels.sum(np.ascontiguousarray(x.data.diagonal(0, i, j)), (len(shape) - 2,))
-    return y, without(x.tags, (x.tags[i], x.tags[j])), (lambda g: _lay_diagonal(g, shape, i, j),)
+    y = kernels.sum(x.data.diagonal(0, i, j), (len(shape) - 2,))
+    left = tuple([t for k, t in enumerate(x.tags) if k not in (i, j)])
+    return y, left, (lambda g: _lay_diagonal(g, shape, i, j),)

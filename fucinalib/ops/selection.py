@@ -15,6 +15,7 @@ from ..autograd import op
 from ..checks import axis, constant, count, flag, last, new_axis, real, whole
 from ..errors import InvalidShape, fault, titled
 from ..gradients import custom_vjp
+from ..kernels.selection import first_places
 from .construction import at
 from .indexing import add_at, middle
 from ..tags import axis_of, one_new, replaced, without
@@ -197,7 +198,8 @@ def router_topk(x:Tensor,                  # scores of two axes
                )->Routes:
     "The k best experts of a row, ties to the lower, with their shares of the softmax. No gradient."
     scores = x.data
-    places = kernels.topk_last(scores, operator.index(k))[1]
+    best, places = kernels.topk_last(scores, operator.index(k))
+    if (best == -np.inf).any(): places = first_places(scores, k)      # none twice
     shares = _shares_at(scores, places)
     if normalize_selected: shares = shares / shares.sum(1, keepdims=True)
     return Routes(wrap(places, x.tags), wrap(shares, x.tags))

@@ -12,6 +12,8 @@ from .speech import THINK, Speech
 __all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts', 'value_of']
 
 MOST = 512      # tokens of an answer, where the request says nothing
+ANSWERS = 128   # of one request
+STOPS, LONG_STOP = 16, 1024     # texts that end an answer, and letters of one
 
 
 class BadRequest(FucinaError, ValueError):
@@ -87,9 +89,11 @@ def stops_of(given):
     "The texts that end an answer."
     stop = given.get('stop', [])
     stop = [stop] if isinstance(stop, str) else stop
-    if len(stop) > 4: raise refuse(f'stop has {len(stop)} texts', 'stop', '4 at most')
+    if len(stop) > STOPS: raise refuse(f'stop has {len(stop)} texts', 'stop', f'{STOPS} at most')
     if not all(isinstance(s, str) and s for s in stop):
         raise refuse('stop holds what is no text, or an empty one', 'stop', '["\\n"]')
+    if max(map(len, stop), default=0) > LONG_STOP:
+        raise refuse(f'stop has a text of {max(map(len, stop))} letters', 'stop', f'{LONG_STOP} at most')
     return stop
 
 
@@ -174,11 +178,14 @@ class Asked:
                     max_new=given.get('max_completion_tokens', given.get('max_tokens', serving.most)),
                     logprobs=more.get('top') or 0)
         n, seed = given.get('n', 1), given.get('seed', secrets.randbits(62))
+        if len(prompts) * n > ANSWERS:
+            head = f'{len(prompts)} prompts and n of {n} are {len(prompts) * n} answers'
+            raise refuse(head, 'n', f'{ANSWERS} at most')
         for i in range(len(prompts) * n): self.add(serving, prompts[i // n], i, dict(made, seed=seed + i), more)
 
     def add(self, serving, ids, i, made, more):
         "One more answer."
-        job = Job(generate(serving.model, check_room(ids, serving), **made), None, owner=self)
+        job = Job(generate(serving.model, check_room(ids, serving, self.kind), **made), None, owner=self)
         self.jobs.append(job)
         job.made.goes_on = self.kind != 'chat'
         job.guide = more['guide'](job.made.ends) if more.get('guide') else None
@@ -194,13 +201,14 @@ class Asked:
         for job in self.jobs: job.leave()
 
 
-def check_room(ids, serving):
+def check_room(ids, serving, kind='text'):
     "A prompt that is not empty and leaves room for an answer."
     room = getattr(getattr(serving.model, 'config', None), 'context', None)
     if not ids: raise refuse('the prompt is empty', 'prompt', 'one token at least')
     if room and len(ids) >= room:
-        raise refuse(f"this model's context is {room} tokens, and the prompt has {len(ids)}", 'messages',
-                     'a shorter conversation', code='context_length_exceeded')
+        param, help = ('messages', 'a shorter conversation') if kind == 'chat' else ('prompt', 'a shorter one')
+        raise refuse(f"this model's context is {room} tokens, and the prompt has {len(ids)}", param, help,
+                     code='context_length_exceeded')
     return ids
 
 

@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
 from importlib.resources import files
 from ipaddress import ip_address
-import uvicorn
+import h11, uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from ..errors import FucinaError, OptionError, brief, fault
 from ..llm.templates import Template
 from .answers import chunk, error_of, listed_models, prompt_text, whole_chat, whole_text
@@ -21,11 +22,13 @@ from .asked import MOST, read_chat, read_completion, read_texts, refuse, value_o
 from .scheduler import QueueFull, Scheduler
 from .schemas import Guide, Schema, TokenTree
 from .tools import dialect_of
+from .unfit import SchemaError
 
 __all__ = ['Serving', 'app_of', 'Server', 'listen']
 
 BODY = 4 << 20      # bytes of a request
 HEADERS = 32 << 10
+HEAD = 20           # seconds for a head to come
 PATIENCE = 60       # seconds for a body to come, and for a reader to read
 FORMS = 32          # schemas whose grammars are kept
 GRACE = 5           # seconds that answers may go on when the server is to end
@@ -94,8 +97,11 @@ class Door:
             return JSONResponse(error_of('the head is too long'), 431)
         host = host_in(heads.get(b'host', ''))
         origin = heads.get(b'origin')
-        if self.local and not is_local(host) or origin and host_in(origin) not in (host, ''):
+        if self.local and not is_local(host):
             return JSONResponse(error_of('this server answers to this computer alone', code='forbidden_host'), 403)
+        if origin and host_in(origin) not in (host, ''):
+            said = f'pages of {brief(host_in(origin))} may not ask this server'
+            return JSONResponse(error_of(said, code='forbidden_origin'), 403)
         if self.key is None or path in ('/', '/health'): return None
         shown = heads.get(b'authorization', '').removeprefix('Bearer ').encode('latin-1')
         if hmac.compare_digest(sha256(shown).digest(), self.key): return None
@@ -139,7 +145,7 @@ class Hearing:
 
     async def next(self):
         choice, step, finish = await self.queue.get()
-        if isinstance(step, (QueueFull, OptionError)): raise step
+        if isinstance(step, (QueueFull, OptionError, SchemaError)): raise step
         if isinstance(step, Exception): raise refuse(f'the model failed: {brief(str(step), 200)}', status=500) from step
         return choice, step, finish
 
@@ -196,7 +202,7 @@ class Ask:
         heard = Hearing(asked)
         watcher = asyncio.create_task(self.watch(receive, asked))
         try:
-            for job in asked.jobs: serving.scheduler.submit(job)
+            serving.scheduler.submit(*asked.jobs)
             await heard.begun()
             if asked.stream: return await send_stream(send, asked, heard)
             async for choice, step, finish in heard: choice.take(step, finish)
@@ -316,12 +322,36 @@ def app_of(serving,    # what is served
 
 
 # ---- the process
+class Connection(H11Protocol):
+    "A connection that is closed where a head does not come, or does not end."
+    late = None
+
+    def connection_made(self, transport):
+        super().connection_made(transport)
+        self.wait()
+
+    def data_received(self, data):
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE: self.rest()
+        elif self.late is None: self.wait()
+
+    def connection_lost(self, exc):
+        self.rest()
+        super().connection_lost(exc)
+
+    def wait(self): self.late = self.loop.call_later(HEAD, self.transport.close)
+
+    def rest(self):
+        if self.late is not None: self.late.cancel()
+        self.late = None
+
+
 class Server(uvicorn.Server):
     "Ends at SIGTERM or Ctrl-C with code 0: answers may go on for GRACE seconds; a second signal ends them at once."
     def __init__(self, serving, sock):
         self.serving, self.sock, host = serving, sock, sock.getsockname()[0]
         super().__init__(uvicorn.Config(
-            app_of(serving, is_local(host)), http='h11', ws='none', lifespan='on', log_level='warning',
+            app_of(serving, is_local(host)), http=Connection, ws='none', lifespan='on', log_level='warning',
             access_log=False, server_header=False, h11_max_incomplete_event_size=HEADERS,
             timeout_graceful_shutdown=GRACE + 5))
 

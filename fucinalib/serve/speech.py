@@ -2,6 +2,7 @@
 
 Text that may still become a mark is held back, as stop strings are in chapter 45."""
 import json, secrets
+from ..llm.generation import open_end
 from .tools import loose_call
 
 __all__ = ['Speech', 'cut_at']
@@ -18,7 +19,7 @@ def cut_at(text,       # what came so far and was not sent
     if found:
         at, _, mark = min(found)
         return text[:at], mark, text[at + len(mark):]
-    held = 0 if end else max((n for m in marks for n in range(1, len(m)) if text.endswith(m[:n])), default=0)
+    held = 0 if end else open_end(text, marks)
     return text[:len(text) - held], None, text[len(text) - held:]
 
 

@@ -6,6 +6,7 @@ import base64, binascii, json, unicodedata
 from itertools import chain
 from numbers import Integral
 from pathlib import Path
+import numpy as np
 from ..errors import FileError, brief, did_you_mean, fault
 from .bpe import BPE, from_letters, to_letters
 from .splits import KNOWN, PRE, Splitter, pre_tokenizer, refused
@@ -225,7 +226,7 @@ def of_gguf(metadata):
     check_gguf(said, 'merges')
     patterns, whole = PRE[pre]
     written = list(said['tokens'])
-    kinds = list(said.get('token_type') if said.get('token_type') is not None else [1] * len(written))
+    kinds = [1] * len(written) if said.get('token_type') is None else np.asarray(said['token_type']).tolist()
     while kinds and kinds[-1] == KINDS['unused']: kinds.pop()      # rows that fill a table up to a round number
     written = written[:len(kinds)]
     vocab = {t: i for i, t in reversed([*enumerate(written)])}

@@ -7,13 +7,14 @@ User text makes no special token unless whoever calls says so: `encode(text)` tr
 it as the letters that it is made of."""
 import codecs
 from collections import Counter, namedtuple
-from pathlib import Path
+from collections.abc import Mapping
 import numpy as np
 import regex
 from ..arguments import as_whole
 from ..errors import (FileError, FucinaError, IndexOutOfBounds, OptionError, OptionTypeError, brief, did_you_mean,
                       fault, named, some)
 from ..files import GGUF
+from ..whole import as_path, replace_file
 from . import bpe, bytelevel, sentencepiece, splits
 
 __all__ = ['Added', 'Tokenizer', 'TextStream', 'from_gguf']
@@ -53,7 +54,7 @@ class Tokenizer:
              path,  # tokenizer.json or its folder, a .tiktoken, .model or .gguf file
             ):
         "The tokenizer in a file."
-        return cls(**read(Path(path)))
+        return cls(**read(as_path(path, FileError, "the path comes first: Tokenizer.load('tokenizer.json')")))
 
     @classmethod
     @named
@@ -65,13 +66,15 @@ class Tokenizer:
               least=0,                     # how often a pair must stand to become a token
              ):
         "A tokenizer of byte-level BPE that is learned from texts, the same one that `tokenizers` learns."
-        cut, special = split if callable(split) else splits.splitter(split), tuple(special)
-        if (new := as_whole(size, 'size', 1) - 256 - len(special)) < 0:
+        cut, special = split if callable(split) else splits.splitter(split), _texts(special, 'special')
+        if (size := as_whole(size, 'size', 1)) > bytelevel.MOST:
+            raise fault(OptionError, f'{brief(size)} tokens are more than {bytelevel.MOST:,}', help='size=32000')
+        if (new := size - 256 - len(special)) < 0:
             raise fault(OptionError, f'{size} tokens do not hold 256 bytes and {some(len(special), "special token")}',
                         help=f'size={256 + len(special) + 1000}')
         words = Counter()
-        for text in [texts] if isinstance(texts, str) else texts: words.update(cut(_checked(text)))
-        merges = bpe.learn(words, new, least, len(special))
+        for text in _texts(texts, 'texts'): words.update(cut(text))
+        merges = bpe.learn(words, new, as_whole(least, 'least', 0), len(special))
         tokens = bpe.tokens_of(merges, len(special))
         model = bpe.BPE(tokens, merges.tolist())
         tokens[:len(special)] = [t.encode() for t in special]
@@ -81,7 +84,7 @@ class Tokenizer:
              path,  # of a tokenizer.json
             ):
         "Write a tokenizer of byte-level BPE as tokenizer.json, which `tokenizers` reads too."
-        Path(path).write_text(bytelevel.to_json(self), 'utf-8')
+        replace_file(as_path(path, FileError, "tok.save('tokenizer.json')"), bytelevel.to_json(self).encode())
 
     def __len__(self): return len(self.tokens)
 
@@ -141,9 +144,11 @@ class Tokenizer:
            text,  # of a token
           ):
         "The id of a token, a special one first."
+        if not isinstance(text, (str, bytes)):
+            raise fault(OptionTypeError, f'a token is a str or bytes, not {brief(text)}', help="tok.id('the')")
         if text in self.special: return self.special[text]
         if self._ids is None: self._ids = {t: i for i, t in reversed([*enumerate(self.tokens)])}
-        data = text.encode() if isinstance(text, str) else text
+        data = text.encode('utf-8', 'surrogatepass') if isinstance(text, str) else text
         if not data or data not in self._ids:
             raise fault(OptionError, f'no token is {brief(text)}', help='tok.encode(text) cuts a text into tokens; '
                         + did_you_mean(text, list(self.special)[:20], 'special ones'))
@@ -154,7 +159,10 @@ class Tokenizer:
               id,  # of a token
              ):
         "What a token stands for, as text; bytes that are no character are written \\xff."
-        return self.tokens[whole_numbers([id], len(self))[0]].decode('utf-8', 'backslashreplace')
+        found = whole_numbers(id, len(self))
+        if len(found) == 1: return self.tokens[found[0]].decode('utf-8', 'backslashreplace')
+        help = 'tok.decode(ids), or [tok.piece(i) for i in ids]'
+        raise fault(OptionTypeError, f'{brief(id)} is not one id', help=help)
 
 
 class TextStream:
@@ -205,9 +213,20 @@ def _checked(text):
     return text
 
 
+def _texts(given, name):
+    "One text, or several, as a list."
+    try: found = [given] if isinstance(given, str) else [*given]
+    except TypeError: found = [given]
+    for text in found:
+        if isinstance(text, str): _checked(text)
+        else: raise fault(OptionTypeError, f'{name} are texts, not {brief(text)}', help=f"{name}=['...', '...']")
+    return found
+
+
 def whole_numbers(ids, count):
     "A list of ids below `count`."
-    found = np.asarray(ids)
+    try: found = np.asarray(ids)
+    except ValueError: found = np.array(['of several lengths'])
     if found.size and found.dtype.kind not in 'iu':
         raise fault(OptionTypeError, f'ids are whole numbers, not {brief(ids)}', help='tok.decode([1, 2, 3])')
     found = found.reshape(-1).tolist()
@@ -229,6 +248,8 @@ def read(path):
 def from_gguf(metadata,  # what a GGUF file says under 'tokenizer.ggml.'
              ):
     "The tokenizer of a model in a GGUF file, from the file's metadata."
+    if not isinstance(metadata, Mapping):
+        raise fault(OptionTypeError, f'{brief(metadata)} is no metadata', help='fl.text.from_gguf(GGUF(path).metadata)')
     return Tokenizer(**parts_of_gguf(metadata))
 
 
