@@ -62,8 +62,8 @@ class Room:
 def room_for(quick, c, n):
     "The room that was used last, if it fits."
     key = n, 1 if len(quick.plan.codes) < chosen.one_reader else kernels.get_num_threads()
-    if getattr(quick, 'next_logits', None) is None or quick.together.key != key: quick.together = Room(quick, c, *key)
-    return quick.together
+    if getattr(quick, 'shared', None) is None or quick.shared.key != key: quick.shared = Room(quick, c, *key)
+    return quick.shared
 
 
 def places_in(caches, own):
