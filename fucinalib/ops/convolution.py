@@ -51,7 +51,7 @@ def finish(rows, bias, relu):
     if bias is not None: np.add(rows, bias, out=rows)
     if relu: np.maximum(rows, rows.dtype.type(0), out=rows)
 
-DIRECT = 1 << 16    # weights up to which windows are not written down
+DIRECT = 1 << 17    # weights up to which windows are not written down
 
 def goes_directly(x, weights, geometry):
     "Whether a convolution with so many weights makes no matrix of windows; sizes alone decide."
