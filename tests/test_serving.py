@@ -7,7 +7,7 @@ import pytest
 import requests
 import fucinalib as fl
 from fucinalib.serve import Job, QueueFull, Scheduler
-from fucinalib.serve.http import Server, Serving, listen
+from fucinalib.serve.http import Door, Server, Serving, listen
 from fucinalib.serve.speech import Speech, cut_at
 from speaker import Reciter
 from tiny_models import random_decoder
@@ -446,6 +446,21 @@ def test_pages_of_others_get_nothing(paris):
     port = paris.rpartition(':')[2]
     for heads in (dict(origin=str(paris)), dict(host=f'localhost:{port}'), dict(host=f'[::1]:{port}')):
         assert post(paris, 'chat/completions', dict(messages=HELLO), headers=heads).ok
+
+def test_a_public_server_names_the_page_that_may_not_ask():
+    door = Door(None, None, local=False)
+    said = door.objection('/v1/models', {b'host': 'mine.example', b'origin': 'https://evil.example'})
+    error = json.loads(said.body)['error']
+    assert said.status_code == 403 and 'evil.example' in error['message'] and error['code'] == 'forbidden_origin'
+    assert door.objection('/v1/models', {b'host': 'mine.example', b'origin': 'https://mine.example'}) is None
+
+def test_a_form_that_no_token_fits_is_a_fault_of_the_request(tiny, monkeypatch):
+    from fucinalib.serve import schemas, unfit
+    def nothing(self, row): raise unfit.no_way_on()
+    monkeypatch.setattr(schemas.Guide, 'bent', nothing)
+    for stream in (False, True):
+        found = chat(tiny, response_format=dict(type='json_object'), stream=stream)
+        assert found.status_code == 400 and 'no token' in found.json()['error']['message']
 
 def test_others_are_let_in_only_with_a_key():
     with pytest.raises(fl.OptionError, match='there is no key'): listen('0.0.0.0', 0, None)
