@@ -8,9 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Callable, Optional
 import numpy as np
-
-try: from resource import RUSAGE_SELF, getrusage
-except ImportError: getrusage = None        # Windows
+from fucinalib.measuring import interrupted
 
 ROUNDS = 6          # turns of each rival
 LEAST = 2           # turns of one that takes long
@@ -28,11 +26,6 @@ class Case:
     torch: Optional[Callable] = None
     # calls of which ours consists: taking turns should not cost more than their sum
     parts: tuple = ()
-
-
-def interrupted():
-    "How often something else took a processor from this process so far."
-    return getrusage(RUSAGE_SELF).ru_nivcsw if getrusage else 0
 
 
 def turn(f, calls):

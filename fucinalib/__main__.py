@@ -89,7 +89,7 @@ def main(words):
         from fucinalib import measuring
         said = measuring.measure_and_keep(once=words[1:] == ['once'])
         if said: print(f'choices   {said}')
-    elif words: sys.exit('python -m fucinalib [measure]')
+    elif words: sys.exit(f'{" ".join(words)} means nothing here; python -m fucinalib reports, with measure it measures')
     else:
         for name, value in report(): print(f'{name:<11} {value}')
 

@@ -152,6 +152,32 @@ def test_an_entry_of_another_kind_is_refused_in_words(kind):
         try: tensors_of(read_config({k: v for k, v in base.items() if k != name}))
         except FucinaError: pass
 
+# what stands in a GGUF behind the architecture's name, for each of two layers where it is a list
+SAID = dict(
+    gemma4={'attention.sliding_window_pattern': [True, False], 'attention.head_count_kv': [2, 1],
+            'feed_forward_length': [24, 48], 'attention.key_length': 8, 'attention.sliding_window': 8},
+    lfm2={'attention.head_count_kv': [0, 2], 'shortconv.l_cache': 3},
+    deepseek2={'rope.dimension_count': 4, 'attention.key_length_mla': 12, 'attention.value_length_mla': 8,
+               'attention.kv_lora_rank': 8, 'expert_count': 4, 'expert_used_count': 2,
+               'expert_feed_forward_length': 8},
+    qwen35={'ssm.inner_size': 16, 'ssm.state_size': 8, 'ssm.group_count': 2, 'ssm.time_step_rank': 2,
+            'ssm.conv_kernel': 4, 'attention.recurrent_layers': [True, False], 'attention.head_count_kv': 2})
+
+@pytest.mark.parametrize('kind', SAID)
+def test_what_a_gguf_says_in_another_way_is_refused_in_words(kind):
+    said = {'embedding_length': 16, 'block_count': 2, 'context_length': 64, 'feed_forward_length': 24,
+            'attention.head_count': 2, 'attention.layer_norm_rms_epsilon': 1e-6} | SAID[kind]
+    def read(said, tensor=lambda name: None if 'rope' in name else np.zeros((64, 16))):
+        found = {'general.architecture': kind} | {f'{kind}.{name}': v for name, v in said.items()}
+        return read_config(as_config(found, tensor))
+    assert read(said).layers == 2
+    for name in said:
+        for odd in ODD:
+            try: read(said | {name: odd})
+            except FucinaError: pass
+    for name in 'embedding_length', 'block_count', 'attention.head_count':
+        with pytest.raises(OptionError, match=f'does not say {name}'): read(said | {name: None})
+
 def test_what_is_known_to_change_nothing_may_be_there():
     c = read_config(LLAMA)
     assert read_config(LLAMA | dict(alibi=True), ignore='alibi') == c

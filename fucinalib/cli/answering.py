@@ -114,7 +114,7 @@ def run(words, prompt, model, threads, draft, raw, as_json, cpuprofile, stats, m
     text, box = question(([prompt] if prompt is not None else []) + [*words]), boxed(tools)
     if raw and box: raise click.UsageError('--tool needs the chat template that --raw leaves out.')
     if not text: raise fault(OptionError, 'the prompt is empty', 'fucina run "What is the capital of France?"')
-    if cpuprofile: click.get_current_context().with_resource(profiled(cpuprofile))
+    if cpuprofile is not None: click.get_current_context().with_resource(profiled(cpuprofile))
     loaded, seconds = open_model(model, threads, **loading(given))
     options = sampling(given) | drafting(draft, given)
     talk = continued(loaded, text, max_new, options) if raw else answered(loaded, text, max_new, system, think, box,
