@@ -53,6 +53,7 @@ def arrange():
 
 
 # of glibc's malloc.h. An array from FROM_SYSTEM bytes on, the most glibc allows, is still mapped alone
+OF_GLIBC = 'MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_', 'GLIBC_TUNABLES'
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEPT, FROM_SYSTEM = 256 << 20, 32 << 20
 
@@ -60,7 +61,7 @@ KEPT, FROM_SYSTEM = 256 << 20, 32 << 20
 def keep_freed():
     "Let glibc keep memory that was given back, unless the user has set how it does."
     global memory
-    asked = [name for name in ('MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_', 'GLIBC_TUNABLES') if name in os.environ]
+    asked = [name for name in OF_GLIBC if name in os.environ]
     if asked: memory = f'as {asked[0]} says'
     elif hasattr(os, 'confstr') and 'CS_GNU_LIBC_VERSION' in os.confstr_names:
         try: mallopt = ctypes.CDLL(None).mallopt
