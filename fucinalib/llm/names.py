@@ -77,7 +77,8 @@ def as_config(metadata,  # of a GGUF: name -> value
     "What a config.json would say."
     arch = metadata.get('general.architecture')
     family, own = family_called(arch), f'{arch}.'
-    m = Keys({k.removeprefix(own): metadata[k] for k in metadata if k.startswith(own)}, 'the metadata')
+    said = {k.removeprefix(own): metadata[k] for k in metadata if k.startswith(own)}
+    m = Keys(said, 'the metadata')
     for name in NEEDED: m.need(name)
     found = {ours: m(theirs) for theirs, ours in METADATA.items()}
     words = tensors('token_embd.weight')
@@ -103,9 +104,11 @@ def scalar_of(f, d, deep):
 def for_layers(name, m, n):
     "What the metadata have under a name for each of n layers, as whole numbers."
     found = m.need(name)
-    found = [found] * n if isinstance(found, (int, np.integer)) else np.asarray(found).reshape(-1).tolist()
+    one = isinstance(found, (int, np.integer))
+    found = [found] * n if one else np.asarray(found).reshape(-1).tolist()
     if len(found) == n and all(isinstance(v, int) for v in found): return found
-    raise fault(OptionError, f'{name} is {brief(found)}', help=f'a whole number, or one for each of {n} layers')
+    help = f'a whole number, or one for each of {n} layers'
+    raise fault(OptionError, f'{name} is {brief(found)}', help=help)
 
 # %% ../../nbs/44d_names.ipynb #9f72c6d4
 def _llama_habit(f, d, m, t):
@@ -163,8 +166,9 @@ def _deepseek_habit(f, d, m, t):
 def _states_habit(f, d, m, t):
     n, told = f['num_hidden_layers'], m('attention.recurrent_layers')
     if told is not None:
+        told = np.atleast_1d(told).tolist()[:n]
         f['full_attention_interval'] = None
-        f['layer_types'] = ['linear_attention' if r else 'full_attention' for r in np.atleast_1d(told).tolist()[:n]]
+        f['layer_types'] = ['linear_attention' if r else 'full_attention' for r in told]
     found = dict(linear_value_head_dim=m.need('ssm.inner_size') // m.need('ssm.time_step_rank'))
     if f['model_type'] != 'qwen3next': found['linear_heads_tiled'] = True
     return found | (dict(norm_topk_prob=True) if f['num_experts'] else {})
@@ -172,9 +176,9 @@ def _states_habit(f, d, m, t):
 def _k2_habit(f, d, m, t): return dict(num_norm_groups=f['num_norm_groups'] or 4)
 
 HABITS = dict.fromkeys(('qwen3next', 'qwen35', 'qwen35moe'), _states_habit) | dict(
-    llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46), gemma3=_gemma3_habit, gemma4=_gemma4_habit,
-    qwen3moe=lambda f, d, m, t: dict(norm_topk_prob=True), gptoss=_gptoss_habit, lfm2=_lfm2_habit,
-    deepseek=_deepseek_habit, k2horizon=_k2_habit)
+    llama=_llama_habit, gemma2=lambda f, d, m, t: scalar_of(f, d, 46), gemma3=_gemma3_habit,
+    gemma4=_gemma4_habit, gptoss=_gptoss_habit, qwen3moe=lambda f, d, m, t: dict(norm_topk_prob=True),
+    lfm2=_lfm2_habit, deepseek=_deepseek_habit, k2horizon=_k2_habit)
 
 # %% ../../nbs/44d_names.ipynb #19f2ca32
 OUTER = {'embed_tokens': 'embed', 'norm': 'norm', 'lm_head': 'head'}
