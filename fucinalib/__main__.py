@@ -75,6 +75,7 @@ def report():
     yield 'processor', processor()
     yield 'threads', str(fl.get_num_threads())
     for said in waiting(): yield 'waiting', said
+    if _before_numpy.memory: yield 'given back', _before_numpy.memory
     for name, kernels in backends.items():
         yield name, f'{len(kernels)} of {len(backends["numpy"])} kernels' + ', in use' * (name == used)
     for name, problem in broken.items(): yield name, f'does not load: {problem}'

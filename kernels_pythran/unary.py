@@ -75,7 +75,7 @@ def relu_backward(g, y, gx): loop_two(_relu_back, g, y, gx, FEW)
 
 def _abs_back(g, x, gx):
     for i in range(g.shape[0]):
-        s = ONE if x[i] > 0 else (-ONE if x[i] < 0 else x[i])
+        s = ONE if x[i] > 0 else (-ONE if x[i] < 0 else np.abs(x[i]))
         gx[i] = g[i] * s
 
 #pythran export abs_backward(float32[], float32[], float32[])
@@ -102,8 +102,13 @@ def floor(x, y): each(np.floor, x, y)
 def ceil(x, y): each(np.ceil, x, y)
 #pythran export round(float32[], float32[])
 def round(x, y): each(np.rint, x, y)
+
+def _neg(x, y):        # np.negative of a whole piece takes 0 to 0, not to -0
+    for i in range(x.shape[0]):
+        y[i] = -x[i]
+
 #pythran export neg(float32[], float32[])
-def neg(x, y): each(np.negative, x, y)
+def neg(x, y): loop(_neg, x, y, FEW)
 
 def _log1p_back(g, x, gx):
     for i in range(g.shape[0]):

@@ -613,11 +613,23 @@ def test_the_gate_of_a_shared_expert_is_a_row_in_any_shape():
         names, get = gathered({n: n for n in held}, held.__getitem__)
         assert [get(n).tolist() for n in names] == [[0., 1., 2., 3.]]
 
-def test_files_that_are_not_read_are_named():
-    from fucinalib.llm.names import as_config
-    with pytest.raises(OptionError, match='qwen35 in a GGUF[\\s\\S]*safetensors'):
-        as_config({'general.architecture': 'qwen35'}, lambda name: None)
+def test_a_gguf_of_a_dense_model_has_no_shared_experts():
+    names = tensor_names(read_config(SMALL | dict(model_type='llama')), 'gguf')
+    assert 'blk.0.ffn_up.weight' in names and not any('shexp' in n for n in names)
 
+def test_maps_of_a_latent_that_a_gguf_keeps_apart_are_one():
+    from fucinalib.llm.gathered import latent_map
+    kv = np.random.default_rng(0).normal(size=(2, 3 + 4, 5)).astype('f4')      # head, keys and values, row
+    k, v = Tensor(kv[:, :3].swapaxes(1, 2).copy(), 'head row d'), Tensor(kv[:, 3:].copy(), 'head d row')
+    np.testing.assert_array_equal(latent_map(k, v), kv.reshape(-1, 5))
+
+def test_heads_of_values_may_go_round_those_of_keys():
+    model = model_of(QWEN35)
+    look = next(b.attention for b in model.blocks if hasattr(b.attention, 'a_log'))
+    y = np.random.default_rng(0).normal(size=(1, 3, 2 * 2 * 8 + 4 * 6)).astype('f4')
+    plain = look.heads(y)[0]
+    look.tiled = True
+    np.testing.assert_array_equal(look.heads(y)[0], plain[:, :, [0, 2, 1, 3]])
 
 @pytest.mark.parametrize('act', BENDS)
 def test_a_row_is_bent_as_many_are(act):

@@ -1,5 +1,5 @@
 """The server: what a request becomes, who is next, and that a typed client cannot tell it from the original."""
-import base64, json, logging, re, signal, socket, subprocess, sys, threading, time
+import base64, gc, json, logging, re, signal, socket, subprocess, sys, threading, time
 from contextlib import contextmanager
 from pathlib import Path
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 import requests
 import fucinalib as fl
 from fucinalib.serve import Job, QueueFull, Scheduler
-from fucinalib.serve.http import Server, Serving, listen
+from fucinalib.serve.http import Door, Server, Serving, listen
 from fucinalib.serve.speech import Speech, cut_at
 from speaker import Reciter
 from tiny_models import random_decoder
@@ -447,6 +447,21 @@ def test_pages_of_others_get_nothing(paris):
     for heads in (dict(origin=str(paris)), dict(host=f'localhost:{port}'), dict(host=f'[::1]:{port}')):
         assert post(paris, 'chat/completions', dict(messages=HELLO), headers=heads).ok
 
+def test_a_public_server_names_the_page_that_may_not_ask():
+    door = Door(None, None, local=False)
+    said = door.objection('/v1/models', {b'host': 'mine.example', b'origin': 'https://evil.example'})
+    error = json.loads(said.body)['error']
+    assert said.status_code == 403 and 'evil.example' in error['message'] and error['code'] == 'forbidden_origin'
+    assert door.objection('/v1/models', {b'host': 'mine.example', b'origin': 'https://mine.example'}) is None
+
+def test_a_form_that_no_token_fits_is_a_fault_of_the_request(tiny, monkeypatch):
+    from fucinalib.serve import schemas, unfit
+    def nothing(self, row): raise unfit.no_way_on()
+    monkeypatch.setattr(schemas.Guide, 'bent', nothing)
+    for stream in (False, True):
+        found = chat(tiny, response_format=dict(type='json_object'), stream=stream)
+        assert found.status_code == 400 and 'no token' in found.json()['error']['message']
+
 def test_others_are_let_in_only_with_a_key():
     with pytest.raises(fl.OptionError, match='there is no key'): listen('0.0.0.0', 0, None)
     for host in ('0.0.0.0', '127.0.0.1'):      # of a variable that was not set
@@ -508,6 +523,46 @@ def test_a_crowd_of_which_half_leaves():
         line = at.serving.scheduler
         until(lambda: len(line.free) == 8 and not line.queue)
         assert line.counts['left'] + line.counts['done'] == line.counts['jobs']
+    until(lambda: threading.active_count() <= before + 1)
+
+@pytest.mark.slow
+def test_two_hundred_clients_leave_nothing_behind():
+    from fucinalib.serve.asked import Asked
+    from fucinalib.serve.http import BODY
+    files = lambda: len([*Path('/proc/self/fd').iterdir()]) if Path('/proc/self/fd').exists() else 0
+    before, found, threads = threading.active_count(), {}, []
+    with served(random_decoder(), queue=400) as at:
+        ask = lambda i: chat(at, [dict(role='user', content=f'say {i % 7}')], max_tokens=6, temperature=0).json()
+        said = lambda i: ask(i)['choices'][0]['message']['content']
+        right = [said(i) for i in range(7)]
+        gc.collect()
+        handles = files()
+        def stay(i): found[i] = said(i)
+        def read_slowly(i):
+            with opened(at, said=f'say {i % 7}', most=6) as sock:
+                text = b''
+                while not text.endswith(b'0\r\n\r\n') and (part := sock.recv(16)): text += part; time.sleep(.002)
+            found[i] = b'[DONE]' in text
+        def spoil(i):
+            data = b'{"messages": [' if i % 2 else b' ' * (BODY + 1)
+            try: found[i] = post(at, 'chat/completions', data).status_code == (400 if i % 2 else 413)
+            except requests.ConnectionError: found[i] = True      # it stopped reading, and the client went on writing
+        kinds = [stay] * 7 + [read_slowly] * 2 + [spoil]
+        for i in range(100):
+            opened(at, i % 3 > 0, f'say {i % 7}', 30).close()      # who leaves
+            threads.append(threading.Thread(target=kinds[i % 10], args=(i,)))
+            threads[-1].start()
+        for t in threads: t.join(60)
+        assert found == {i: right[i % 7] if kinds[i % 10] is stay else True for i in range(100)}
+        line = at.serving.scheduler
+        until(lambda: len(line.free) == 8 and not line.queue and line.counts['left'] + line.counts['done'] ==
+              line.counts['jobs'])
+        until(lambda: files() <= handles)
+        until(lambda: gc.collect() >= 0 and not any(isinstance(o, Asked) for o in gc.get_objects()))
+        last = [opened(at, most=400) for _ in range(20)]           # it ends in the middle of answers
+        until(lambda: line.speaking)
+        line.close()
+        for sock in last: sock.close()
     until(lambda: threading.active_count() <= before + 1)
 
 def test_a_full_server_says_so():

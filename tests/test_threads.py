@@ -78,6 +78,26 @@ def test_report_of_what_the_user_set():
     assert 'waiting after kernels GOMP_SPINCOUNT=7, set from outside' in rows
     assert 'waiting after kernels GOMP_SPINCOUNT left to OMP_WAIT_POLICY' in report(OMP_WAIT_POLICY='passive')
 
+GLIBC = pytest.mark.skipif('CS_GNU_LIBC_VERSION' not in getattr(os, 'confstr_names', ()), reason='memory of glibc')
+
+@GLIBC
+def test_memory_given_back_serves_the_next_array():
+    "A page that is touched for the first time is a fault. Results of 8 MB, one after the other, cause few."
+    code = """if 1:
+        import resource, fucinalib as fl
+        x = fl.ones("d", 1 << 21)
+        step = lambda: ((x + x).relu() * x).sum().item()
+        faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        step(), step()
+        before = faults()
+        for _ in range(10): step()
+        print(faults() - before)
+    """
+    assert int(fresh(code)[0]) < 500
+    assert 'given back up to 256 MB are kept for the next array' in report()
+    assert 'given back as MALLOC_TRIM_THRESHOLD_ says' in report(MALLOC_TRIM_THRESHOLD_='131072')
+
+
 def test_report_of_numpy_first():
     rows = report('import numpy')
     assert ('waiting after products OPENBLAS_THREAD_TIMEOUT too late, NumPy was loaded before; '

@@ -1,9 +1,12 @@
 """Tools, forms and thoughts over the server: what the families write, read however it comes; what must come, comes."""
 import json
+from types import SimpleNamespace
 import pytest
-from fucinalib.serve.speech import Speech
+from fucinalib.serve.speech import Channels, Speech
+from fucinalib.serve.schemas import Guide
 from fucinalib.serve.tools import DIALECTS, dialect_of
-from speaker import CHATML, Reciter
+from fucinalib.serve.unfit import no_way_on
+from speaker import CHATML, SPECIAL, Bytes, Reciter
 from test_serving import HELLO, chat, events, served, typed
 from tiny_models import random_decoder
 
@@ -24,7 +27,7 @@ HERMES = """{% if tools %}<|im_start|>system
 
 def heard(dialect, said, n, **more):
     "(content, calls as (name, arguments)) of a text that comes in pieces of n letters."
-    speech, changes = Speech('begin', DIALECTS[dialect], SCHEMAS, **more), []
+    speech, changes = (Channels if dialect == 'harmony' else Speech)('begin', DIALECTS[dialect], SCHEMAS, **more), []
     pieces = [said[i:i + n] for i in range(0, len(said), n)]
     for i, p in enumerate(pieces): changes += speech.push(p, end=i == len(pieces) - 1)
     calls = [c for change in changes for c in change.get('tool_calls', ())]
@@ -34,6 +37,7 @@ def heard(dialect, said, n, **more):
 
 ROME = ('weather', dict(city='Rome', days=2))
 JSON = '{"name": "weather", "arguments": {"city": "Rome", "days": 2}}'
+DEEP = '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>%s<｜tool▁call▁end｜><｜tool▁calls▁end｜>'
 SAID = [
     ('hermes', f'<tool_call>\n{JSON}\n</tool_call>', '', [ROME]), ('hermes', 'no <tool', 'no <tool', []),
     ('hermes', f'I look.\n\n<tool_call>{JSON}</tool_call>\n<tool_call>{JSON}</tool_call>', 'I look.', [ROME, ROME]),
@@ -55,11 +59,64 @@ SAID = [
     ('llama', '{"a": 1}', '{"a": 1}', []),
     ('braces', '<|tool_call>call:weather{city:<|"|>Rome<|"|>,days:2}<tool_call|>', '', [ROME]),
     ('braces', '<|tool_call>call:weather{city:<|"|>a,b:"c"<|"|>,of:{x:[1,<|"|>y<|"|>],z:true}}<tool_call|>', '',
-     [('weather', dict(city='a,b:"c"', of=dict(x=[1, 'y'], z=True)))])]
+     [('weather', dict(city='a,b:"c"', of=dict(x=[1, 'y'], z=True)))]),
+    ('escaped', '<start_function_call>call:weather{city:<escape>Rome<escape>,days:2}<end_function_call>', '', [ROME]),
+    ('mistral', '[TOOL_CALLS]weather[ARGS]{"city": "Rome", "days": 2}[TOOL_CALLS]clock[CALL_ID]a1[ARGS]{}', '',
+     [ROME, ('clock', {})]), ('mistral', 'a [TOOL_CALLS]b[ARGS]{', 'a[TOOL_CALLS]b[ARGS]{', []),
+    ('mistral', '[THINK]so[/THINK][TOOL_CALLS]clock{}', '', [('clock', {})]),
+    ('llama', f'{JSON}; {JSON}', '', [ROME, ROME]), ('llama', f'{JSON} and more', f'{JSON} and more', []),
+    ('braces', '<|channel>thought\nso\n<channel|><|tool_call>call:clock{}<tool_call|>', '', [('clock', {})]),
+    ('python', '<|tool_call_start|>[weather(city="Rome", days=2), clock()]<|tool_call_end|>Checking.', 'Checking.',
+     [ROME, ('clock', {})]), ('python', '<|tool_call_start|>clock(on=true, x=[null, -1])<|tool_call_end|>', '',
+                              [('clock', dict(on=True, x=[None, -1]))]),
+    *[('python', f'<|tool_call_start|>{wrong}<|tool_call_end|>', f'<|tool_call_start|>{wrong}<|tool_call_end|>', [])
+      for wrong in ('[f(open("x"))]', '[f(1)]', '[f(**{})]', '[f(x={1})]', 'f(', '[1]', '[f(x=1e999)]', '(' * 300)],
+    ('deepseek', DEEP % ('weather<｜tool▁sep｜>{"city": "Rome", "days": 2}'), '', [ROME]),
+    ('deepseek', DEEP % ('function<｜tool▁sep｜>weather\n```json\n{"city": "Rome", "days": 2}\n```'), '', [ROME]),
+    ('deepseek', DEEP % 'weather<｜tool▁sep｜>{', DEEP % 'weather<｜tool▁sep｜>{', []),
+    ('harmony', '<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{"city": "Rome", "days": 2}',
+     '', [ROME]), ('harmony', 'Hello <|there', 'Hello <|there', []), ('harmony', 'to', 'to', []),
+    ('harmony', ' to=functions.clock<|channel|>commentary json<|message|>{}<|call|>', '', [('clock', {})]),
+    ('harmony', '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I look.'
+     '<|end|><|start|>assistant<|channel|>commentary to=functions.clock<|message|>{}<|call|>', 'I look.',
+     [('clock', {})]),
+    ('harmony', '<|channel|>commentary<|message|>A.<|end|><|start|>assistant<|channel|>final<|message|>B.', 'A.\n\nB.',
+     []), ('harmony', '<|channel|>commentary to=functions.clock<|message|>{', '{', []),
+    ('harmony', '<|channel|>analysis<|message|>so<|end|><|start|>assi', '', []), ('harmony', '<|channel|>fin', '', [])]
 
 @pytest.mark.parametrize('dialect, said, content, calls', SAID, ids=range(len(SAID)))
 def test_calls_are_read_however_they_come(dialect, said, content, calls):
     for n in (1, 2, 5, 999): assert heard(dialect, said, n) == (content, calls), n
+
+def test_channels_are_told_apart_however_they_come():
+    said = ('<|channel|>analysis<|message|>Hm.\n<|end|><|start|>assistant<|channel|>analysis<|message|>So.<|end|>'
+            '<|start|>assistant<|channel|>final<|message|>Paris < 3.<|return|>')
+    for n in (1, 3, 7, 999):
+        speech, pieces = Channels(), [said[i:i + n] for i in range(0, len(said), n)]
+        changes = [c for i, p in enumerate(pieces) for c in speech.push(p, end=i == len(pieces) - 1)]
+        joined = lambda name: ''.join(c.get(name, '') for c in changes)
+        assert (joined('reasoning_content'), joined('content')) == ('Hm.\n\n\nSo.', 'Paris < 3.'), n
+
+def test_channels_over_the_server():
+    said = '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Paris.'
+    with served(Reciter(said, template=HERMES + '{# <|channel|> <|message|> #}')) as at:
+        message = chat(at).json()['choices'][0]['message']
+        assert (message['content'], message['reasoning_content']) == ('Paris.', 'Hm.')
+
+def test_the_end_of_a_message_is_not_the_end_of_the_answer():
+    class Marked(Bytes):
+        def stream(self, special=False):
+            shown = lambda i: self.pieces[i].decode() if special or i < 256 else ''
+            return SimpleNamespace(push=shown, end=str)
+    marks = [*SPECIAL, '<|start|>', '<|channel|>', '<|message|>', '<|end|>', '<|return|>', '<|call|>']
+    tok = Marked(marks)
+    tok.control = {*tok.special.values()}
+    model = Reciter(template=HERMES + '{# <|channel|> <|message|> #}', tokenizer=tok)
+    model.said = tok.encode('<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final'
+                            '<|message|>Paris.<|return|>', special=True)
+    with served(model) as at:
+        message = chat(at).json()['choices'][0]['message']
+        assert (message['content'], message['reasoning_content']) == ('Paris.', 'Hm.')
 
 def test_which_way_a_template_has():
     name = lambda source: next((n for n, d in DIALECTS.items() if d is dialect_of(source)), None)
@@ -124,6 +181,22 @@ def test_a_tool_that_must_be_called_is_called(senseless, seed):
         assert call['name'] in names and not found['message']['content']
         if call['name'] == 'weather': assert given.keys() == {'city', 'days'} and 1 <= given['days'] <= 9
 
+@pytest.mark.parametrize('dialect', DIALECTS)
+def test_a_tool_that_must_be_called_is_called_in_each_way(dialect):
+    model = random_decoder()
+    model.template = HERMES.replace('<tool_call>', '') + '{# ' + ' '.join(DIALECTS[dialect].signs) + ' #}'
+    assert dialect_of(model.template) is DIALECTS[dialect]
+    bias = {str(b): 9 for b in b'"}'}
+    with served(model) as at:
+        for choice in ('required', dict(type='function', function=dict(name='weather'))):
+            found = chat(at, tools=[WEATHER], tool_choice=choice, seed=1, max_tokens=300, logit_bias=bias).json()
+            call, = found['choices'][0]['message']['tool_calls']
+            assert call['function']['name'] == 'weather'
+            assert json.loads(call['function']['arguments']).keys() == {'city', 'days'}
+        form = dict(type='json_schema', json_schema=dict(name='n', schema=WEATHER['function']['parameters']))
+        found = chat(at, tools=[WEATHER], response_format=form, tool_choice='none', seed=1, max_tokens=300).json()
+        assert json.loads(found['choices'][0]['message']['content']).keys() == {'city', 'days'}
+
 def test_a_form_that_must_come_comes(senseless):
     form = dict(type='json_schema', json_schema=dict(name='n', strict=True, schema=WEATHER['function']['parameters']))
     ask = lambda **more: chat(senseless, response_format=form, max_tokens=200, seed=1, **more)
@@ -136,6 +209,20 @@ def test_a_form_that_must_come_comes(senseless):
     anything = chat(senseless, response_format=dict(type='json_object'), max_tokens=300, temperature=.5,
                     logit_bias={str(b): 12 for b in b'"}'}).json()['choices'][0]
     assert anything['finish_reason'] == 'stop' and isinstance(json.loads(anything['message']['content']), dict)
+
+def test_a_form_that_cannot_be_gone_on_with_is_a_fault_of_the_request(senseless, monkeypatch):
+    form = dict(type='json_schema', json_schema=dict(name='n', schema=WEATHER['function']['parameters']))
+    calls, real = [], Guide.allowed
+    def allowed(self):
+        calls.append(1)
+        if len(calls) > 3: raise no_way_on()
+        return real(self)
+    monkeypatch.setattr(Guide, 'allowed', allowed)
+    found = chat(senseless, response_format=form)
+    assert found.status_code == 400 and 'no token' in found.json()['error']['message']
+    calls.clear()
+    *_, last, end = chat(senseless, response_format=form, stream=True).text.split('\n\n')
+    assert json.loads(last[6:])['error']['type'] == 'invalid_request_error' and not end
 
 def test_thoughts_go_beside_the_answer():
     with served(Reciter('<think>hm</think>\n\nParis.')) as at:

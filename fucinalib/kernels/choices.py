@@ -29,10 +29,10 @@ chosen = SimpleNamespace(**{name: c.value for name, c in CHOICES.items()})
 # x an array, s a number, b truth values, m a matrix, r and c a row and a column of it
 EXACT = {name: how for how, names in {
     'xx': 'add sub mul div maximum minimum sqrt_backward rsqrt_backward reciprocal_backward relu_backward '
-          'square_backward',
+          'abs_backward square_backward',
     'xs': 'add_scalar sub_scalar mul_scalar div_scalar maximum_scalar minimum_scalar leaky_relu',
     'mr': 'add_row sub_row mul_row div_row', 'mc': 'add_col sub_col mul_col div_col',
-    'x': 'sqrt rsqrt reciprocal relu abs sign floor ceil round', 'm': 'flip_last',
+    'x': 'sqrt rsqrt reciprocal relu abs neg sign floor ceil round', 'm': 'flip_last',
     'xxx': 'maximum_backward minimum_backward div_backward', 'xxs': 'leaky_relu_backward',
     'xst': 'clamp', 'xxst': 'clamp_backward', 'bxx': 'where', 'bxs': 'where_scalar fill',
     }.items() for name in names.split()}

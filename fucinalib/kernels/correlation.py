@@ -2,6 +2,7 @@
 outputs), and the gradient of those weights. Sizes are those of `convolution`."""
 from functools import lru_cache
 import numpy as np
+from .contraction import matrix_product
 from .convolution import columns
 from .dispatch import kernel
 
@@ -62,7 +63,7 @@ def correlate_(y, x, w, bias, how, table, room):
     relu, c, *geometry = how.tolist()
     rows = y.reshape(-1, *bias.shape)
     for at, seen in seen_by_group(x, len(w), c, geometry):
-        for g, s in enumerate(seen): np.add(s @ w[g], bias[g], out=rows[at, g])
+        for g, s in enumerate(seen): np.add(matrix_product(s, w[g]), bias[g], out=rows[at, g])
     if relu: np.maximum(y, y.dtype.type(0), out=y)
     return y
 
@@ -72,7 +73,7 @@ def correlate_weights(g, x, how, table, room, lots, groups, deep, o):
     _, c, *geometry = how.tolist()
     rows, total = g.reshape(-1, groups, o), 0
     for at, seen in seen_by_group(x, groups, c, geometry):
-        total = total + np.stack([s.T @ rows[at, q] for q, s in enumerate(seen)]).astype('f8')
+        total = total + np.stack([matrix_product(s.T, rows[at, q]) for q, s in enumerate(seen)]).astype('f8')
     return total.astype(g.dtype)
 
 

@@ -95,6 +95,7 @@ class Extras(Choices):
     both: bool = False          # one feed-forward beside the experts, not among them
     layer_scales: bool = False  # a number that the stream is multiplied by behind each layer
     norm_parts: int = 1         # of a row, each with a size of its own
+    delta_tiled: bool = False   # heads of values go round those of keys, as in llama.cpp
 
     def at(self, i): return replace(self, **dict(self.own[i])) if self.own[i] else self
     def source(self, i): return self.sources[i] if self.sources else i

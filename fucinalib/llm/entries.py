@@ -37,6 +37,7 @@ KINDS = {
         sliding_window_pattern _sliding_window_pattern decoder_sparse_step no_rope_layer_interval
         global_head_dim num_global_key_value_heads num_norm_groups attention.group_norm_groups
         conv_L_cache shortconv.l_cache block_multiple_of full_attention_interval
+        ssm.inner_size attention.key_length_mla attention.key_length_swa
         linear_conv_kernel_dim linear_key_head_dim linear_value_head_dim linear_num_key_heads linear_num_value_heads
         kv_lora_rank qk_rope_head_dim v_head_dim n_group topk_group''',
     size_in(1, 2**16): 'num_hidden_layers n_layer block_count',

@@ -51,7 +51,8 @@ def refuse_unread(keys, ignore=(), where='config.json'):
     "Refuse entries that nobody asked for, unless they say nothing about the arithmetic."
     idle = [*IDLE, *all_ignored(ignore)]
     left = [n for n, v in keys.values.items()
-            if n not in keys.asked and v and not any(fnmatch(n, i) for i in idle)]
+            if n not in keys.asked and (isinstance(v, np.ndarray) or v)
+            and not any(fnmatch(n, i) for i in idle)]
     if not left: return
     head = f'{where} has {", ".join(map(repr, left[:3]))}, which this family has not'
     raise fault(OptionError, head, help=f'ignore={left!r} if it changes nothing')
@@ -177,9 +178,6 @@ def qwen2(c, n, d):
 
 # %% ../../nbs/44a_families.ipynb #ebd6c19f
 def qwen3(c, n, d): return qwen2(c, n, d) | dict(llama(c, n, d), qk_norm='head')
-
-# %% ../../nbs/44a_families.ipynb #dc8d5288
-#| export
 
 # %% ../../nbs/44a_families.ipynb #c9cfc04e
 def gpt2(c, n, d):
@@ -377,7 +375,8 @@ def states_of(c, n, d):
     rope = rope_of(part | rope_params(c), d, c)
     heads = {f'delta_{n}': c.need(f'linear_num_{n[:-1]}_heads') for n in ('keys', 'values')}
     sizes = dict(delta_d=c.need('linear_key_head_dim'), delta_v=c.need('linear_value_head_dim'))
-    return heads | sizes | dict(deltas=deltas, taps=c('linear_conv_kernel_dim', 4), ropes=(rope,) * n)
+    sizes |= dict(delta_tiled=bool(c('linear_heads_tiled')), taps=c('linear_conv_kernel_dim', 4))
+    return heads | sizes | dict(deltas=deltas, ropes=(rope,) * n)
 
 # %% ../../nbs/44a_families.ipynb #d5959d26
 def qwen35(c, n, d):
@@ -408,6 +407,7 @@ FAMILIES = dict(llama=(llama, False, 'silu', 1e-6), mistral=(mistral, False, 'si
 # as files call them
 ALIASES = {'gemma3_text': 'gemma3', 'gpt_neox': 'gptneox', 'qwen2_moe': 'qwen2moe',
            'qwen3_moe': 'qwen3moe', 'gpt_oss': 'gptoss', 'gpt-oss': 'gptoss', 'deepseek_v3': 'deepseek',
+           'deepseek2': 'deepseek',
            'qwen3_next': 'qwen3next', 'qwen3_5_text': 'qwen35', 'qwen3_5_moe_text': 'qwen35moe',
            'k2_horizon': 'k2horizon', 'k2-horizon': 'k2horizon', 'gemma4_text': 'gemma4'}
 

@@ -27,7 +27,7 @@ def gathered(names,  # name without prefix -> name in the file
         if one := ONE.fullmatch(plain): many.setdefault(f'{one[1]}.{one[3]}', {})[int(one[2])] = name
         elif plain.endswith(SHARE): made[plain] = lambda n=name: as_row(get(n))
         elif plain.endswith(('conv.conv.weight', 'conv1d.weight')): made[plain] = lambda n=name: as_taps(get(n))
-        elif c and c.deltas and plain.endswith(PARTS): made |= in_parts(plain, name, get, c)
+        elif c and c.deltas and plain.endswith(tuple(PARTS)): made |= in_parts(plain, name, get, c)
         elif plain.endswith(BARE): made[f'{plain}.weight'] = lambda n=name: get(n)
         elif turn := TURNS.fullmatch(plain):
             made |= (in_turns if c and c.family == 'gptoss' else in_halves)(turn, name, names, get)
@@ -52,17 +52,54 @@ def stacked(parts):
     return Tensor(np.stack([p.data for p in parts]), TAGS)
 
 
+# ---- in a GGUF
+
+LAYER = re.compile(r'(blk\.\d+\.)(.*)')
+
+def gathered_gguf(names, get, c):
+    "The same of the tensors of a GGUF: what llama.cpp cuts, joins or turns into something else."
+    made = {}
+    for plain, name in names.items():
+        base, part = found.groups() if (found := LAYER.fullmatch(plain)) else ('', plain)
+        if part == 'attn_k_b.weight':
+            beside = names.get(f'{base}attn_v_b.weight', name)
+            made[f'{base}attn_kv_b.weight'] = lambda k=name, v=beside: latent_map(get(k), get(v))
+        elif part == 'attn_v_b.weight': continue
+        elif part == 'ssm_a': made[f'{plain}.weight'] = lambda n=name: wrap(np.log(-get(n).data), 'd1')
+        elif part in ('ssm_dt.bias', 'exp_probs_b.bias'): made[plain[:-4] + 'weight'] = lambda n=name: get(n)
+        elif part.endswith('.scale'): made[plain.replace('.scale', '_scale.weight')] = lambda n=name: get(n)
+        elif part == 'ffn_gate_up_exps.weight': made |= as_halves(name, get, base + 'ffn_{}_exps.weight')
+        elif c.deltas and part in PARTS: made |= in_parts(plain, name, get, c)
+        elif plain.endswith(SHARE): made[plain] = lambda n=name: as_row(get(n))
+        else: made[plain] = lambda n=name: get(n)
+    return {plain: plain for plain in made}, lambda plain: made[plain]()
+
+
+def latent_map(k, v):
+    "Of each head, the map from the row to keys, which is stored turned, and that to values, one below the other."
+    k, v = [(t if t.dtype == 'f32' else t.to('f32')).data for t in (k, v)]
+    return wrap(np.concatenate([k.swapaxes(1, 2), v], 1).reshape(-1, v.shape[2]), 'd1 d2')
+
+
 # ---- Qwen3-Next
 
-PARTS = 'self_attn.q_proj.weight', 'in_proj_qkvz.weight', 'in_proj_ba.weight'
+# what stands in one tensor, by its kind: the names that its parts get, and what each takes of it
+QUERIES, STATES, HEADS = 'qg', 'qkvz', 'ba'
+PARTS = {'self_attn.q_proj.weight': (QUERIES, {'self_attn.q_proj': 'q', 'self_attn.q_gate': 'g'}),
+         'in_proj_qkvz.weight': (STATES, dict(in_proj_qkv='qkv', in_proj_z='z')),
+         'in_proj_ba.weight': (HEADS, dict(in_proj_b='b', in_proj_a='a')),
+         'attn_q.weight': (QUERIES, dict(attn_q='q', attn_q_gate='g')),
+         'ssm_in.weight': (STATES, dict(attn_qkv='qkv', attn_gate='z')),
+         'ssm_ba.weight': (HEADS, dict(ssm_beta='b', ssm_alpha='a'))}
 
 def in_parts(plain, name, get, c):
     "Name -> maker of the maps that stand in one tensor, mixed head by head."
     part = next(p for p in PARTS if plain.endswith(p))
+    kind, own = PARTS[part]
     each = c.delta_values // c.delta_keys
     wide = each * c.delta_v
-    heads, sizes = {PARTS[0]: (c.heads, dict(q_proj=c.d, q_gate=c.d)), PARTS[2]: (c.delta_keys, dict(b=each, a=each)),
-                    PARTS[1]: (c.delta_keys, dict(q=c.delta_d, k=c.delta_d, v=wide, z=wide))}[part]
+    heads, sizes = {QUERIES: (c.heads, dict(q=c.d, g=c.d)), HEADS: (c.delta_keys, dict(b=each, a=each)),
+                    STATES: (c.delta_keys, dict(q=c.delta_d, k=c.delta_d, v=wide, z=wide))}[kind]
     at, ends = 0, {}
     for n, size in sizes.items(): ends[n], at = (at, at + size), at + size
     def rows(*names):
@@ -73,9 +110,6 @@ def in_parts(plain, name, get, c):
         y = np.concatenate(found)
         return BlockTensor(y, t.dtype, t.tags) if isinstance(t, BlockTensor) else wrap(y, t.tags)
     base = plain.removesuffix(part)
-    if part == PARTS[0]: own = {f'self_attn.{n}': (n,) for n in sizes}
-    elif part == PARTS[2]: own = {'in_proj_b': 'b', 'in_proj_a': 'a'}
-    else: own = {'in_proj_qkv': 'qkv', 'in_proj_z': 'z'}
     return {f'{base}{n}.weight': lambda names=names: rows(*names) for n, names in own.items()}
 
 
@@ -85,12 +119,16 @@ def in_halves(turn, name, names, get):
     "Name -> maker of what stands in one tensor: gates, and below them ups."
     base, part, _ = turn.groups()
     if part == 'down': return {f'{base}.down_proj.weight': lambda: get(name)}
+    return as_halves(name, get, base + '.{}_proj.weight')
+
+
+def as_halves(name, get, called):
     def half(i):
         t, a = get(name), get(name).blocks if isinstance(get(name), BlockTensor) else get(name).data
         n = t.shape[1] // 2
         a = np.ascontiguousarray(a[:, i * n:i * n + n])
         return BlockTensor(a, t.dtype, t.tags) if isinstance(t, BlockTensor) else wrap(a, t.tags)
-    return {f'{base}.{n}_proj.weight': lambda i=i: half(i) for i, n in enumerate(('gate', 'up'))}
+    return {called.format(n): lambda i=i: half(i) for i, n in enumerate(('gate', 'up'))}
 
 
 # ---- GPT-OSS

@@ -21,7 +21,7 @@ from ..quant import OWN, int4_64, int8_row, own_blocks
 from ..tensor import wrap
 from .decoder import Model, tensors_of
 from .families import read_config
-from .gathered import gathered
+from .gathered import gathered, gathered_gguf
 from .hub import find
 from .names import IGNORED, PREFIXES, SHIFTED, as_config, row_order, tensor_names
 from .step import Looked
@@ -83,7 +83,7 @@ def _from_gguf(path, ignore, how, keep):
     def tensor(name): return file[name] if name in file.tensors else None
     config = read_config(as_config(file.metadata, tensor, ignore), ignore)
     names, get = {n: n for n in file.tensors}, file.__getitem__
-    if config.shared: names, get = gathered(names, get)
+    names, get = gathered_gguf(names, get, config)
     tensors = fill(config, 'gguf', names, get, how, file.release)
     model = Model(config, tensors, tokenizer=lambda: _tokenizer_of(file.metadata),
                   template=source_of(file.metadata))

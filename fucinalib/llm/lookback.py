@@ -129,7 +129,7 @@ class Delta(Module):
     "Every word corrects a state and reads it."
     def __init__(self, c, **parts):
         self.keys, self.values, self.eps = c.delta_keys, c.delta_values, c.eps
-        self.d, self.v_d = c.delta_d, c.delta_v
+        self.d, self.v_d, self.tiled = c.delta_d, c.delta_v, c.delta_tiled
         for name, part in parts.items(): setattr(self, name, part)
 
     def spec(self): return f'{self.values} states of {self.d} x {self.v_d}'
@@ -139,7 +139,8 @@ class Delta(Module):
         a, n = y.reshape(-1, *y.shape[-2:]), self.keys * self.d
         q, k = [a[..., i * n:i * n + n].reshape(*a.shape[:2], self.keys, self.d) for i in (0, 1)]
         q, k = [b / np.sqrt((b * b).sum(-1, keepdims=True) + a.dtype.type(1e-6)) for b in (q, k)]
-        q, k = [b.repeat(self.values // self.keys, 2) for b in (q * a.dtype.type(self.d**-.5), k)]
+        both, many = (q * a.dtype.type(self.d**-.5), k), self.values // self.keys
+        q, k = [np.tile(b, (1, 1, many, 1)) if self.tiled else b.repeat(many, 2) for b in both]
         return q, k, a[..., 2 * n:].reshape(*a.shape[:2], self.values, self.v_d)
 
 # %% ../../nbs/43a_lookback.ipynb #49e3e08d

@@ -7,13 +7,17 @@ from ..llm.chat import Chat, encode_marked
 from ..llm.generation import generate, ids_of
 from .answers import Choice
 from .scheduler import Job
-from .speech import THINK, Speech
+from .speech import THINK, THOUGHTS, Channels, Speech
+from .tools import DIALECTS
 
 __all__ = ['BadRequest', 'Asked', 'refuse', 'read_chat', 'read_completion', 'read_texts', 'value_of']
 
 MOST = 512      # tokens of an answer, where the request says nothing
 ANSWERS = 128   # of one request
 STOPS, LONG_STOP = 16, 1024     # texts that end an answer, and letters of one
+
+# where thoughts have channels: the head of an answer, and what ends a message, but not all that is said
+FINAL, END = '<|channel|>final<|message|>', '<|end|>'
 
 
 class BadRequest(FucinaError, ValueError):
@@ -187,7 +191,7 @@ class Asked:
         "One more answer."
         job = Job(generate(serving.model, check_room(ids, serving, self.kind), **made), None, owner=self)
         self.jobs.append(job)
-        job.made.goes_on = self.kind != 'chat'
+        job.made.goes_on, job.made.ends = self.kind != 'chat', job.made.ends - more.get('inner', set())
         job.guide = more['guide'](job.made.ends) if more.get('guide') else None
         if more.get('shown'): job.made.tokenizer = Shown(serving.tokenizer)
         spoken = more['speech']() if 'speech' in more else Speech('answer')
@@ -232,13 +236,16 @@ def read_chat(serving, body):
     opened = text.rstrip().endswith(THINK[0])
     if must and dialect.open and not opened: text += dialect.open + '\n'
     schemas = {name: tool['function'].get('parameters') or {} for name, tool in tools.items()}
-    form = call_form(schemas, must) if must else form_of(given)
-    state = 'opened' if opened else 'begin' if not must else 'answer'
-    marks = {*THINK, *(dialect[:2] if dialect else ())}
+    form = call_form(schemas, must, dialect.given) if must else form_of(given)
+    channels = serving.dialect is DIALECTS['harmony']
+    if channels and form and not must: text += FINAL
+    state = 'opened' if opened else 'answer' if must or channels and form else 'begin'
+    marks = {*THOUGHTS, *THINK, *(dialect[:2] if dialect else ()), *(['<|channel|>'] if channels else ())}
     return Asked(serving, given, [encode_marked(serving.tokenizer, text, mark)], 'chat', ends=chat.ends,
+                 inner={serving.tokenizer.special.get(END)} if channels else set(),
                  top=top if given.get('logprobs') else None, guide=form and serving.guides(form, THINK[1] * opened),
                  shown=not marks.isdisjoint(t for t, i in serving.tokenizer.special.items() if i in serving.control),
-                 speech=lambda: Speech(state, dialect, schemas, bool(must)))
+                 speech=lambda: (Channels if channels else Speech)(state, dialect, schemas, bool(must)))
 
 
 # ---- tools and forms
@@ -276,10 +283,10 @@ def form_of(given):
     return said['schema']
 
 
-def call_form(schemas, names):
-    "The schema of one call of some tools."
-    one = lambda name: dict(type='object', required=['name', 'arguments'], additionalProperties=False,
-                            properties=dict(name=dict(const=name), arguments=dict(type='object') | schemas[name]))
+def call_form(schemas, names, given):
+    "The schema of one call of some tools, with their arguments under the name `given`."
+    one = lambda name: {'type': 'object', 'required': ['name', given], 'additionalProperties': False,
+                        'properties': {'name': dict(const=name), given: dict(type='object') | schemas[name]}}
     return dict(anyOf=[one(name) for name in names])
 
 

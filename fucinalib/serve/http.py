@@ -188,7 +188,9 @@ async def send_stream(send, asked, heard):
     try:
         async for one in chunks_of(asked, heard): await patient(event(one))
         await patient(event('[DONE]'))
-    except FucinaError as e: await patient(event(error_of(str(e), 'server_error')))
+    except FucinaError as e:
+        kind = 'invalid_request_error' if isinstance(e, (OptionError, SchemaError)) else 'server_error'
+        await patient(event(error_of(str(e), kind)))
     await patient(b'', more=False)
 
 
