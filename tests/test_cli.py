@@ -334,16 +334,16 @@ def test_another_model_keeps_what_was_said_and_set(fucina, tmp_path):
 
 
 def test_a_model_that_cannot_go_on_with_it_is_left(monkeypatch):
-    "Gemma's template takes no system text: the conversation goes on with the model it had."
+    "Its template takes one message alone: the conversation goes on with the model it had."
     from fucinalib.cli import answering
     from fucinalib.cli.chatting import Session, chat
-    none = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}{{ messages[0].content }}"
+    none = "{% if messages|length > 1 %}{{ raise_exception('one only') }}{% endif %}{{ messages[0].content }}"
     made = dict(a=Speaker(['One.']), b=Speaker(['Two.'], template=none))
     monkeypatch.setattr(answering, 'open_model', lambda name, threads, **how: (made[name], 0.))
     given = {p.name: p.default for p in chat.params} | dict(model='a', system='Be kind.', tools=(), stop=())
     session = Session(given | dict(threads=None, quant=None, draft=None, seed=None))
     session.turn('hello')
-    with pytest.raises(FucinaError, match='no system'): session.do_model('b')
+    with pytest.raises(FucinaError, match='one only'): session.do_model('b')
     assert session.name == 'a' and [m['content'] for m in session.chat.messages] == ['hello', 'One.']
 
 
