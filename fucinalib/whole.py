@@ -106,6 +106,8 @@ def replacing(path,         # directories above it are made
     path = as_path(path)
     if not path.name: raise fault(FileError, f'{str(path)!r} is a folder', help=HELPS[IsADirectoryError])
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise fault(FileError, f'{str(path)!r} is a device or a pipe, and no file', help='another name')
         make_directory(path.parent)
         with _half(path, apart) as write: yield write
         flush_names(path.parent)

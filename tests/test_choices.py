@@ -54,7 +54,7 @@ def test_what_was_kept_is_followed_where_no_digit_changes(compiled, monkeypatch)
 
 
 @pytest.mark.parametrize('text', ('', '{', '[]', '{"numbers": {}}', '{"numbers": {"chain": 0}, "floors": {}}',
-                                  '{"numbers": {}, "floors": {"where": "many"}}', '\0' * 9))
+                                  '{"numbers": {}, "floors": {"where": "many"}}', '\0' * 9, '[' * 99999))
 def test_a_damaged_file_leaves_the_table_and_is_told(text, compiled):
     path = choices.keep(compiled, FOUND)
     path.write_text(text)

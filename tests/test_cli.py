@@ -4,7 +4,7 @@ from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
 import pytest
-from speaker import CHATML
+from speaker import CHATML, Speaker
 from fucinalib.cli import bench
 from fucinalib.errors import FucinaError
 
@@ -310,6 +310,14 @@ def test_a_saved_chat_that_is_broken_is_told_and_left_alone(fucina, tmp_path, te
         assert (tmp_path/'x.json').read_bytes() == text.encode('latin1')
 
 
+def test_a_name_that_is_no_file_is_told_and_left_alone(fucina, tmp_path):
+    os.mkfifo(tmp_path/'pipe')
+    for line in '/save ~nobody-here/x', '/load ~nobody-here/x', '/save pipe', '/save ' + 'x' * 300:
+        done = fucina('chat', '-m', 'x', input=f'a\n{line}\n')
+        assert done.returncode == 1 and 'error: ' in done.stderr and 'Traceback' not in done.stderr
+    assert (tmp_path/'pipe').is_fifo()
+
+
 def test_settings_of_a_chat(fucina):
     done = fucina('chat', '-m', 'x:One.', input='/set\n/set max-new 2\na\n/set temp=0.5\n/set seed 3\n/set\n')
     assert done.stdout == 'On\n' and re.findall(r'^(?:temp|seed|max-new) +(\S+)$', done.stderr, re.M) == [
@@ -323,6 +331,20 @@ def test_settings_of_a_chat(fucina):
 def test_another_model_keeps_what_was_said_and_set(fucina, tmp_path):
     fucina('chat', '-m', 'x:One.', input='a\n/system Be kind.\n/set max-new 3\n/model x:Two.\nb\n/save now.json\n')
     assert messages(tmp_path) == ['Be kind.', 'a', 'One.', 'b', 'Two']
+
+
+def test_a_model_that_cannot_go_on_with_it_is_left(monkeypatch):
+    "Its template takes one message alone: the conversation goes on with the model it had."
+    from fucinalib.cli import answering
+    from fucinalib.cli.chatting import Session, chat
+    none = "{% if messages|length > 1 %}{{ raise_exception('one only') }}{% endif %}{{ messages[0].content }}"
+    made = dict(a=Speaker(['One.']), b=Speaker(['Two.'], template=none))
+    monkeypatch.setattr(answering, 'open_model', lambda name, threads, **how: (made[name], 0.))
+    given = {p.name: p.default for p in chat.params} | dict(model='a', system='Be kind.', tools=(), stop=())
+    session = Session(given | dict(threads=None, quant=None, draft=None, seed=None))
+    session.turn('hello')
+    with pytest.raises(FucinaError, match='one only'): session.do_model('b')
+    assert session.name == 'a' and [m['content'] for m in session.chat.messages] == ['hello', 'One.']
 
 
 def test_texts_of_many_lines(fucina, tmp_path):
@@ -558,7 +580,7 @@ def test_a_calculator(text, value):
     '', '1 +', '1/0', '9**9**9', '2**99999', 'factorial(10**9)', '10.0**9999', '1e999',
     '1e-9999', '(1/3)**-9999', 'exp(999)', 'factorial(.5)', 'factorial(-1)', 'x', '"a" * 9', '__import__("os")',
     '(1).__class__', '[1] * 9', 'True', '1, 2', '(' * 999, 'sqrt(-1)', '(-8)**.5', 'open("x")', 'max()', 'lambda: 1',
-    'round(1, ndigits=2)', '-' * 1900 + '1', '1' * 1999])
+    'round(1, ndigits=2)', 'round(1/3, 10**9)', 'round(pi, -10**9)', '-' * 1900 + '1', '1' * 1999])
 def test_what_a_calculator_refuses(text):
     "Whatever a model asks for: nothing but numbers, and none that takes the memory."
     from fucinalib.cli.tools import calculate
@@ -681,13 +703,23 @@ def test_figures_of_another_program(tmp_path, write):
     assert found[0][6:] == (4, 'x.gguf', 100, 'A Processor', '') and work_of(found) == (512, 128, 0)
 
 
+def own_figures(**side):
+    side = dict(read=[1.], answer=[2.], threads=2, processor='A Processor') | side
+    return dict(prompt=16, answer=4, behind=0, model='x.gguf', file_bytes=10, cpu=side)
+
+
 @pytest.mark.parametrize('text, said', [
     ('', 'it is empty'), ('[]', 'no row of reading alone'), ('{"a": 1}', "there is no 'n_prompt'"),
     ('[3]', 'no figures'), ('a,b\n1,2\n', "there is no 'n_prompt'"), ('{"n_prompt', 'no figures'),
     ('[' * 99999, 'no figures'),
     (json.dumps(figures(avg_ts=0)), 'a rate is no number'),
     (json.dumps(figures(samples_ts=[1, float('nan')])), 'a rate is no number'),
-    (json.dumps(figures(n_threads='four')), 'no figures'), (None, 'No such file')])
+    (json.dumps(figures(n_threads='four')), 'no figures'), (None, 'No such file'),
+    (json.dumps(figures(n_threads=float('inf'))), 'no figures'), (json.dumps(figures(n_depth=-5)), 'not how many'),
+    (json.dumps(figures(n_prompt=10**20)), 'not how many'), ('a,b\n1,"' + 'x' * 2**18, 'no figures'),
+    (json.dumps(figures(samples_ts=None, stddev_ts=float('nan'))), 'a deviation is no number'),
+    (json.dumps(own_figures(read=[0.])), 'a rate is no number'),
+    (json.dumps(own_figures(threads=[2])), 'no figures')])
 def test_figures_that_are_none(fucina, tmp_path, text, said):
     if text is not None: (tmp_path/'x').write_text(text)
     done = fucina('bench', '-m', 'x', '--against', 'x')

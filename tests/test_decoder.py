@@ -117,6 +117,9 @@ REFUSED = {
     "llama with 'relu'": dict(hidden_act='relu'),
     'does not say width': dict(hidden_size=None),
     'gptoss with': dict(model_type='gpt_oss', swiglu_limit=9.),
+    'partial_rotary_factor is 1e.30': dict(rope_parameters=dict(rope_theta=1e4, partial_rotary_factor=10**30)),
+    'max_position_embeddings': dict(max_position_embeddings=None, rope_parameters=dict(
+        rope_type='longrope', original_max_position_embeddings=8, short_factor=[1.], long_factor=[2.])),
 }
 
 @pytest.mark.parametrize('message', REFUSED)

@@ -34,7 +34,8 @@ def read_figures(name):
     except OSError as e: raise told('no figures can be read from', name, e) from None
     except UnicodeDecodeError as e: raise broken(name, e) from None
     try: found = [f for r in records(text) for f in figures_of(r)]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e: raise broken(name, e) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, csv.Error) as e:
+        raise broken(name, e) from None
     if not found: raise broken(name, 'it has no row of reading alone or of saying alone')
     return found
 
@@ -57,27 +58,41 @@ def records(text):
 def figures_of(r):
     "What a row says."
     if 'cpu' in r and 'file_bytes' in r: return own_figures(r)
-    read, say = int(r['n_prompt']), int(r['n_gen'])
+    read, say, behind = count(r['n_prompt']), count(r['n_gen']), count(r.get('n_depth'))
     if bool(read) == bool(say): return []
-    mean, off = float(r['avg_ts']), float(r.get('stddev_ts') or 0)
-    runs = [float(x) for x in r.get('samples_ts') or ()]
-    if not all(math.isfinite(x) and x > 0 for x in (mean, *runs)): raise ValueError('a rate is no number above 0')
+    mean, runs = rates([r['avg_ts']])[0], rates(r.get('samples_ts') or ())
+    off = float(r.get('stddev_ts') or 0)
+    if not math.isfinite(off): raise ValueError('a deviation is no number')
     used = str(r.get('backends') or '')
     on_processor = used.upper() in ('', 'CPU', 'BLAS') or str(r.get('n_gpu_layers', '')) == '0'
     return [Figure(f'llama.cpp {r.get("build_commit") or ""}'.strip(), 'read' if read else 'say', read or say,
-                   int(r.get('n_depth') or 0), runs or [mean - off, mean + off],
-                   statistics.median(runs or [mean]), int(r.get('n_threads') or 0),
-                   PurePath(str(r.get('model_filename') or '?').replace('\\', '/')).name, int(r.get('model_size') or 0),
+                   behind, runs or [mean - off, mean + off],
+                   statistics.median(runs or [mean]), count(r.get('n_threads')),
+                   PurePath(str(r.get('model_filename') or '?').replace('\\', '/')).name, count(r.get('model_size')),
                    ' '.join(str(r.get('cpu_info') or '').split()), '' if on_processor else used)]
 
 
 def own_figures(r):
     "Those of another run of ours."
-    side, read = r['cpu'], int(r['prompt'])
-    made = lambda what, n, behind, rates: Figure('fucina', what, n, behind, rates, statistics.median(rates),
-                                                 side['threads'], Path(r['model']).name, r['file_bytes'],
-                                                 side['processor'], '')
-    return [made('read', read, 0, side['read']), made('say', int(r['answer']), int(r['behind']), side['answer'])]
+    side, read = r['cpu'], count(r['prompt'])
+    made = lambda what, n, behind, found: Figure('fucina', what, n, behind, found, statistics.median(found),
+                                                 count(side['threads']), Path(r['model']).name, count(r['file_bytes']),
+                                                 str(side['processor']), '')
+    return [made('read', read, 0, rates(side['read'])),
+            made('say', count(r['answer']), count(r['behind']), rates(side['answer']))]
+
+
+def count(said):
+    "How many, as a file has it; 0 where it says nothing."
+    if not 0 <= (n := int(said or 0)) < 1 << 60: raise ValueError(f'{n} is not how many there are')
+    return n
+
+
+def rates(said):
+    "Tokens a second, as a file has them."
+    found = [float(x) for x in said]
+    if not all(math.isfinite(x) and x > 0 for x in found): raise ValueError('a rate is no number above 0')
+    return found
 
 
 def work_of(figures):

@@ -40,12 +40,12 @@ class Talking:
     def open(self, name):
         "Talk with this model, on with the same conversation."
         from ..llm.chat import Chat
-        model, self.seconds = answering.open_model(name, self.given['threads'], **loading(self.given))
+        model, seconds = answering.open_model(name, self.given['threads'], **loading(self.given))
         old, tools = self.chat, self.box and self.box.schemas
-        self.chat = Chat(model, *((old.system, old.think) if old else (self.given['system'], self.given['think'])),
-                         tools=tools)
-        if old: self.chat.restore(old.messages)
-        self.name = name
+        new = Chat(model, *((old.system, old.think) if old else (self.given['system'], self.given['think'])),
+                   tools=tools)
+        if old: new.restore(old.messages)      # a model that cannot go on with it is left
+        self.chat, self.name, self.seconds = new, name, seconds
         self.choose()
 
     def choose(self):

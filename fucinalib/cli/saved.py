@@ -12,9 +12,10 @@ TEXTS = '.txt', '.md'
 
 def write_chat(name, messages):
     "Write a conversation; a name that ends in .txt or .md makes a text of it. A file that is no chat is left alone."
-    path = Path(name).expanduser()
-    if path.exists() and not path.is_dir() and not written_here(path):
-        raise fault(FileError, f'{name} is there, and is no saved chat', 'another name')
+    path = path_of(name)
+    try: foreign = path.exists() and not path.is_dir() and not written_here(path)
+    except OSError as e: raise told('no chat can be written to', name, e) from None
+    if foreign: raise fault(FileError, f'{name} is there, and is no saved chat', 'another name')
     data = (''.join(f'{m["role"]}: {m["content"]}\n\n' for m in messages)[:-1] if path.suffix in TEXTS else
             json.dumps(messages, ensure_ascii=False, indent=1) + '\n')
     if not path.parent.is_dir():
@@ -22,8 +23,15 @@ def write_chat(name, messages):
     replace_file(path, data.encode('utf-8', 'replace'))
 
 
+def path_of(name):
+    "The path of a name; ~ is somebody's home."
+    try: return Path(name).expanduser()
+    except RuntimeError: raise fault(FileError, f'{name}: nobody here has this home', f'./{name}') from None
+
+
 def written_here(path):
-    "Whether a file can be written over: it is a saved chat, or empty."
+    "Whether a file can be written over: it is a saved chat, or empty. What is no file, such as a pipe, cannot."
+    if not path.is_file(): return False
     if path.suffix in TEXTS:
         with path.open('rb') as f: start = f.read(12)
         return not start or start.startswith((b'user: ', b'system: ', b'assistant: '))
@@ -34,7 +42,7 @@ def written_here(path):
 def read_chat(name):
     "The messages of a saved chat, or of a request in OpenAI's protocol."
     from ..serve.asked import messages_of
-    try: found = parsed(Path(name).expanduser())
+    try: found = parsed(path_of(name))
     except OSError as e: raise told('no chat can be read from', name, e) from None
     except (ValueError, RecursionError) as e: raise fault(FileError, f'{name} is no saved chat: {e}', HELP) from None
     found = found.get('messages') if isinstance(found, dict) else found

@@ -36,7 +36,7 @@ def refuse(what, help): return fault(OptionError, what, help)
 SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
          ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.USub: operator.neg, ast.UAdd: operator.pos}
 NAMED = {n: getattr(math, n) for n in 'exp log log2 log10 sin cos tan floor ceil'.split()} | dict(
-    abs=abs, round=lambda x, digits=0: round(x, int(digits)), min=min, max=max, sqrt=lambda x: root(x),
+    abs=abs, round=lambda x, digits=0: rounded(x, digits), min=min, max=max, sqrt=lambda x: root(x),
     factorial=lambda n: factorial(n))
 BITS = 4096           # no number has more, above or below its line
 DIGITS = 50           # behind the point at most
@@ -91,6 +91,11 @@ def root(x):
 def factorial(n):
     if isinstance(n, float) or n.denominator > 1 or not 0 <= n <= 400: raise ValueError('it is none of 0 to 400')
     return math.factorial(int(n))
+
+
+def rounded(x, digits):
+    if abs(digits) > BITS: raise ValueError(f'it is rounded to {BITS} digits at most')
+    return round(x, int(digits))
 
 
 def checked(x):

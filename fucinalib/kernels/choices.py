@@ -86,7 +86,8 @@ def follow(kernels):
     else:
         try: found, source = checked(json.loads(file(kernels).read_text())), 'measured on this machine'
         except FileNotFoundError: source = 'of the table; `python -m fucinalib measure` measures here'
-        except (OSError, ValueError): source = 'of the table: what was measured cannot be read; measure again'
+        except (OSError, ValueError, RecursionError):
+            source = 'of the table: what was measured cannot be read; measure again'
     obey(found, how == 'all')
 
 

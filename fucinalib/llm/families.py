@@ -97,7 +97,7 @@ def rope_yarn(p, d, c):
 # %% ../../nbs/44a_families.ipynb #f2f2280f
 def rope_long(p, d, c):
     "Two lists of divisors: one for short texts, one for long."
-    most, border = c('max_position_embeddings'), c('original_max_position_embeddings')
+    most, border = c.need('max_position_embeddings'), c('original_max_position_embeddings')
     border = p('original_max_position_embeddings', border or most)
     factor, speed = p('factor', most / border), plain_speeds(p, d)
     size = math.sqrt(1 + math.log(factor) / math.log(border)) if factor > 1 else 1.
@@ -117,6 +117,7 @@ def rope_of(params, d, c):
         help = did_you_mean(kind, ROPES, 'there is')
         raise fault(OptionError, f'there is no rope {kind!r}', help=help)
     part = p('partial_rotary_factor', c('partial_rotary_factor rotary_pct', 1.))
+    if part > 1: raise fault(OptionError, f'rope_parameters.partial_rotary_factor is {part:g}', help='1 at most')
     if kind != 'proportional': d = int(d * part)
     p('original_max_position_embeddings')      # told even where it changes nothing
     rope = ROPES[kind](p, d, c)
