@@ -117,7 +117,7 @@ def rope_of(params, d, c):
         help = did_you_mean(kind, ROPES, 'there is')
         raise fault(OptionError, f'there is no rope {kind!r}', help=help)
     part = p('partial_rotary_factor', c('partial_rotary_factor rotary_pct', 1.))
-    if part > 1: raise fault(OptionError, f'rope_parameters.partial_rotary_factor is {part:g}', help='1 at most')
+    if part > 1: raise fault(OptionError, f'partial_rotary_factor is {part:g}', help='1 at most')
     if kind != 'proportional': d = int(d * part)
     p('original_max_position_embeddings')      # told even where it changes nothing
     rope = ROPES[kind](p, d, c)
