@@ -610,6 +610,7 @@ def by_size():
     made = lambda tags, *shape: fl.param(Source(0).unit(*shape), tags)
     tall, square = made('a b', 400, 300), made('g m k', 3000, 4, 4)
     picture, taps = made('n h w c', 2, 16, 16, 128), made('out kh kw c', 128, 3, 3, 128)
+    gray, few = made('n h w c', 2, 32, 32, 1), made('out kh kw c', 4, 3, 3, 1)
     with kernels.noted() as names:
         for kind in fl.optim.SGD, fl.optim.AdamW:
             tall.grad = tall.data
@@ -620,7 +621,8 @@ def by_size():
                   lambda: tall.gelu(approximate='quant'),
                   lambda: fl.einsum(made('a', 400), made('b', 400), 'a b'),
                   lambda: square.dot(made('g k n', 3000, 4, 4), 'k'),
-                  lambda: tall.dot(made('a b', 400, 300), 'a'), lambda: picture.conv2d(taps, padding=1)):
+                  lambda: tall.dot(made('a b', 400, 300), 'a'), lambda: picture.conv2d(taps, padding=1),
+                  lambda: gray.conv2d(few, stride=2)):
             both_ways(f)
         text = made('row seq read', 2, 3, 4)
         both_ways(lambda: fl.nn.LSTM('read=4', 'hidden=3', seed=0)(text)[0])
