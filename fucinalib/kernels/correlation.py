@@ -82,8 +82,8 @@ def lots_of(units): return up(units, up(units, LOTS))
 def correlate(x, w, c, geometry, bias=None, relu=False):
     "Images (n, h, w c) under the weights (groups, taps c/groups, outputs of a group), plus a bias, cut at 0."
     groups, _, o = w.shape
+    y = np.empty((len(x), geometry[-2], geometry[-1] * groups * o), x.dtype)    # first: it may be too large to exist
     how, table, room, _ = tasks(groups, o, int(relu), c, *geometry)
-    y = np.empty((len(x), geometry[-2], geometry[-1] * groups * o), x.dtype)
     b = np.zeros((groups, o), x.dtype) if bias is None else np.ascontiguousarray(bias).reshape(groups, o)
     correlate_(y.reshape(-1), x, w, b, how, table, room)
     return y
