@@ -43,11 +43,11 @@ def stack(tensors:list[Tensor],  # at least one; equal tags and sizes
           index=0,               # its place among the axes; -1 is the end
          )->Tensor:
     "Tensors as the entries of a new axis."
-    (arrays, _), first = read_tensors(tensors), tensors[0]
+    (arrays, _), first, n = read_tensors(tensors), tensors[0], len(tensors)
     tag, at, shape = one_new(first, tag), read_place(first, index), first.shape
-    def rule(g): return [g[(ALL,) * at + (k, ...)] for k in range(len(arrays))]
+    def rule(g): return [g[(ALL,) * at + (k, ...)] for k in range(n)]
     y = join([a[..., None] for a in arrays] if at == len(shape) else arrays, at,
-             shape[:at] + (len(arrays),) + shape[at:])
+             shape[:at] + (n,) + shape[at:])
     return y, parse(first.tags[:at] + (tag,) + first.tags[at:]), rule
 
 # %% ../../nbs/15a_copies.ipynb #6c5255da
